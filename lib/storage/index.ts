@@ -1,0 +1,23 @@
+// The entry `nestjs-millrace/storage`: what a provider implements, and the records and rules that it needs for that.
+export * from './job-storage';
+export * from './monitoring-storage';
+export * from './storage';
+export * from './storage-notifier';
+export * from './storage.errors';
+export * from './transaction-handle';
+export * from './workflow-storage';
+export { inMemoryStorage, type InMemoryStorageOptions } from './in-memory';
+export * from '../model/bookmark';
+export * from '../model/errors';
+export * from '../model/ids';
+export * from '../model/job';
+export * from '../model/job-attempt';
+export * from '../model/job-state';
+export * from '../model/job-transition';
+export * from '../model/monitoring';
+export * from '../model/node';
+export * from '../model/page-cursor';
+export * from '../model/recurring-definition';
+export * from '../model/retry';
+export * from '../model/time';
+export * from '../model/workflow-instance';
