@@ -1,0 +1,3 @@
+export * from './expire';
+export * from './signal';
+export * from './store';

@@ -1,0 +1,2 @@
+export * from './past-retention';
+export * from './prune';
