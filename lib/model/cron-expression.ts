@@ -138,7 +138,7 @@ function itemValues(expression: string, field: Field, text: string, item: string
   const alone = FIELDS.map((other) => (other === field ? item : '*')).join(' ');
   try {
     const { values } = CronExpressionParser.parse(alone, { tz: 'UTC' }).fields[PARSED_FIELDS[field]];
-    return (values as number[]).map((value) => (field === 'day of week' ? value % 7 : value));
+    return values as number[]; // for Sunday, 0 is among them wherever 7 is
   } catch (error) {
     throw invalid(expression, field, `"${text}": ${error instanceof Error ? error.message : String(error)}`, error);
   }

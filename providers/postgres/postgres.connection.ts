@@ -9,6 +9,7 @@ import { channelOf } from './postgres.channel';
 import { postgresDialect } from './postgres.dialect';
 import { type ListeningClient, PostgresNotifier } from './postgres.notifier';
 import type { OwnPoolOptions, ResolvedPostgresOptions } from './postgres.options';
+import { guardedClient, guardPool } from './postgres.pool';
 import { notifyStatement, PostgresDriver } from './postgres.session';
 
 type PostgresPackage = { Client: new (config: object) => ListeningClient };
@@ -61,12 +62,15 @@ export class PostgresConnection implements Connection {
   private async dataSource(): Promise<DataSource> {
     const { source } = this.options;
     if ('dataSource' in source) {
-      if (source.dataSource.isInitialized) return source.dataSource;
-      throw new InvalidArgumentError(
-        'postgresStorage: the dataSource is not initialized. Call initialize() on it first.',
-      );
+      if (!source.dataSource.isInitialized) {
+        throw new InvalidArgumentError(
+          'postgresStorage: the dataSource is not initialized. Call initialize() on it first.',
+        );
+      }
+      guardPool(source.dataSource);
+      return source.dataSource;
     }
-    loadPg();
+    const Client = guardedClient(loadPg().Client);
     const { DataSource } = loadTypeorm();
     this.own = await new DataSource({
       type: 'postgres',
@@ -74,7 +78,7 @@ export class PostgresConnection implements Connection {
       poolSize: source.poolSize,
       ...(source.ssl !== undefined && { ssl: source.ssl }),
       applicationName: 'millrace',
-      extra: { keepAlive: true, ...this.sessionSettings(), ...source.extra },
+      extra: { keepAlive: true, Client, ...this.sessionSettings(), ...source.extra },
       // An idle connection that the server closes is not news: the pool makes another one.
       poolErrorHandler: () => undefined,
       logging: false,
@@ -84,11 +88,12 @@ export class PostgresConnection implements Connection {
 
   /**
    * A prepared statement keeps the plan that it got on a new table: a walk over all of it. Millrace's statements have an
-   * index each, so its own sessions are told not to prefer such walks. (Unprepared ones are planned anew each time, and a
+   * index each, so its own sessions are told not to prefer such walks, nor to compile short statements because one would cost much by that
+   * reckoning. (Unprepared ones are planned anew each time, and a
    * proxy may refuse settings.)
    */
   private sessionSettings(): object {
-    return this.options.preparedStatements ? { options: '-c enable_seqscan=off' } : {};
+    return this.options.preparedStatements ? { options: '-c enable_seqscan=off -c jit=off' } : {};
   }
 
   private listenerConfig(): object {

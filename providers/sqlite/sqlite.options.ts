@@ -34,7 +34,9 @@ export function resolveSqliteOptions(options: SqliteStorageOptions): ResolvedSql
     );
   }
   if (synchronous !== 'full' && synchronous !== 'normal') {
-    throw new InvalidArgumentError(`sqliteStorage: synchronous must be 'full' or 'normal', got '${String(synchronous)}'.`);
+    throw new InvalidArgumentError(
+      `sqliteStorage: synchronous must be 'full' or 'normal', got '${String(synchronous)}'.`,
+    );
   }
   return {
     database,

@@ -204,7 +204,7 @@ export const INITIAL_TABLES = {
       heartbeat_at: INSTANT,
     },
     primaryKey: ['id'],
-    indexes: [],
+    indexes: [{ name: 'ix_nodes_heartbeat', columns: 'heartbeat_at' }],
   },
   /** One row: which schema this is, which code can work on it, and which store it is. */
   ledger: {

@@ -1,0 +1,33 @@
+import type { Bookmark } from '../model/bookmark';
+import type { ClaimedJob, JobRecord } from '../model/job';
+import type { JobTransition } from '../model/job-transition';
+import type { Advance } from '../model/workflow-instance';
+
+/** What a workflow step is given while it runs. */
+export interface StepExecution {
+  readonly job: ClaimedJob;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Where workflows plug into the engine, which itself only knows that a job may belong to an instance. Provide it and jobs
+ * with an `instanceId` run through it; without it they are put back, as jobs are whose handler this node lacks.
+ */
+export abstract class IWorkflowSteps {
+  /** What this node lacks to run a step, as a sentence for `lastError`; null when it lacks nothing. */
+  abstract missing(job: ClaimedJob): string | null;
+
+  /** Runs a step. What it throws is the step's failure, under the job's own retry policy. */
+  abstract run(execution: StepExecution): Promise<void>;
+
+  /**
+   * How the instance moves on when a step ends: the `advance` of its transition, null when nothing moves. Called for
+   * every transition of a workflow's job but its put-back, before it is applied.
+   *
+   * @param transition how the step ends; its `advance` is null
+   */
+  abstract advance(job: ClaimedJob, transition: JobTransition): Advance | null;
+
+  /** The job that resumes an instance whose wait has passed its `expiresAt`. Pure: storage may call it again. */
+  abstract resumeExpired(bookmark: Bookmark): JobRecord;
+}
