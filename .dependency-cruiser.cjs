@@ -42,7 +42,8 @@ module.exports = {
     },
     {
       name: 'no-unresolved',
-      comment: 'A misspelt import fails here. sqlite3 is an optional peer for TypeORM 0.3, which is not installed beside 1.x.',
+      comment:
+        'A misspelt import fails here. sqlite3 is an optional peer for TypeORM 0.3, which is not installed beside 1.x.',
       severity: 'error',
       from: {},
       to: { couldNotResolve: true, pathNot: '^sqlite3$' },

@@ -17,6 +17,8 @@ export type HeldPhase = 'claimed' | 'waiting' | 'running' | 'ending' | 'gone';
 export class HeldJob {
   phase: HeldPhase = 'claimed';
   execution: JobExecution | null = null;
+  /** Its handler runs no more; how it ends may still be on the way to the store. */
+  handlerEnded = false;
   /** How often the store has refused to take its end. */
   rejections = 0;
 

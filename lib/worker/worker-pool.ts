@@ -21,7 +21,7 @@ export class WorkerPool implements ClaimingPool, HeartbeatListener, HeldWork {
   readonly jobs = new RunningJobs();
   readonly room = new WakeLatch();
   readonly commit: GroupCommit<HeldJob>;
-  /** Called when the handler of a suspect has ended: the next one may be claimed. */
+  /** Called when a suspect has ended and the store has acknowledged it: the next one may be claimed. */
   suspectEnded: () => void = () => undefined;
   /** Whether the event loop has been blocked until now. */
   blocked: () => boolean = () => false;
@@ -118,6 +118,7 @@ export class WorkerPool implements ClaimingPool, HeartbeatListener, HeldWork {
     this.context.logger.warn(`The lease of job ${held.job.id} (${held.job.handler}) was lost; its outcome is dropped.`);
     this.abort(held, 'leaseLost');
     this.jobs.leave(held);
+    this.freeSuspect(held);
     this.fillSlots();
   }
 
@@ -138,7 +139,10 @@ export class WorkerPool implements ClaimingPool, HeartbeatListener, HeldWork {
   private take(held: HeldJob): void {
     const { job } = held;
     const older = this.jobs.hold(held);
-    if (older !== undefined) this.abort(older, 'superseded');
+    if (older !== undefined) {
+      this.abort(older, 'superseded');
+      this.freeSuspect(older);
+    }
     if (this.draining) return this.release(held, false);
     const refusal = this.runner.refuse(job, this.context.id);
     if (refusal !== null) return this.end(held, refusal);
@@ -188,10 +192,8 @@ export class WorkerPool implements ClaimingPool, HeartbeatListener, HeldWork {
   private handlerEnded(held: HeldJob, transition: JobTransition): void {
     this.size.jobEnded();
     if (this.blocked() && this.endedBlocked.length < MOST_BLOCKING) this.endedBlocked.push(held);
-    if (isSuspect(held.job)) {
-      this.suspectRuns = false;
-      this.suspectEnded();
-    }
+    held.handlerEnded = true;
+    this.freeSuspect(held);
     // Otherwise its end was decided meanwhile: it was cancelled, lost, claimed anew, or given back.
     if (held.phase === 'running') this.end(held, transition);
   }
@@ -223,7 +225,18 @@ export class WorkerPool implements ClaimingPool, HeartbeatListener, HeldWork {
       );
     }
     this.jobs.leave(held);
+    this.freeSuspect(held);
     this.room.signal();
+  }
+
+  /**
+   * Lets the next suspect run once nothing of this one is open any more. Not before its end is acknowledged: the next one
+   * may end this process, and a success that was not stored by then would count as one more interruption of a good job.
+   */
+  private freeSuspect(held: HeldJob): void {
+    if (!isSuspect(held.job) || !held.handlerEnded || held.phase !== 'gone') return;
+    this.suspectRuns = false;
+    this.suspectEnded();
   }
 
   /** Only their ids are known: what else a transition needs is read, and the fence decides whether they still are ours. */

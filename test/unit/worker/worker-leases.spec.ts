@@ -215,6 +215,31 @@ describe('Jobs that end their process', () => {
     expect(work.mostRunning).toBe(1);
     expect(ended.map(({ releases }) => releases)).toEqual([0, 0, 0]);
   });
+
+  it('wait until the success of the one before is stored: the next may end the process', async () => {
+    const clock = new FakeClock();
+    const { app, storage } = await anApplication({ queues: ['elsewhere'] }, clock);
+    for (let job = 0; job < 2; job++) await app.jobs.enqueue(Work, (w) => w.untilOpened());
+    await vanish(app, clock, 2);
+    const stored = new Gate();
+    const apply = app.storage.apply.bind(app.storage);
+    const applying = jest.spyOn(app.storage, 'apply').mockImplementation(async (transitions) => {
+      await stored.opened;
+      return apply(transitions);
+    });
+    const probing = jest.spyOn(app.storage, 'probe');
+
+    const node = await Application.start({ providers: [Work] }, { clock, storage: storage, maxParallelism: 2 });
+    const work = node.context.get(Work);
+    (await eventually(() => work.gates[0])).open();
+    await eventually(() => applying.mock.calls[0]);
+    const probes = probing.mock.calls.length;
+    await eventually(() => probing.mock.calls.length > probes + 3);
+
+    expect(work.gates).toHaveLength(1);
+    stored.open();
+    (await eventually(() => work.gates[1])).open();
+  });
 });
 
 describe('A blocked event loop', () => {
