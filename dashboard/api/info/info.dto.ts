@@ -1,0 +1,9 @@
+import { ApiProperty } from '../../optional-swagger';
+
+export class InfoDto {
+  @ApiProperty({ example: 'sqlite' })
+  provider!: string;
+
+  @ApiProperty({ type: [String], example: ['EmailSender.sendConfirmation'] })
+  handlers!: readonly string[];
+}

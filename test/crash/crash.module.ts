@@ -1,0 +1,29 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { MillraceModule } from 'nestjs-millrace';
+import { CrashJobs } from './crash-jobs';
+import { RecordFile } from './records';
+import type { RunSettings } from './run-settings';
+import { registrationOf } from './store';
+
+/** The application under fire: short leases, so that a killed worker's jobs are soon free again. */
+@Module({})
+export class CrashModule {
+  static forRun({ store, records, interruptionLimit }: RunSettings, role: 'worker' | 'producer'): DynamicModule {
+    return {
+      module: CrashModule,
+      imports: [
+        MillraceModule.forRoot({
+          storage: registrationOf(store),
+          maxParallelism: 10,
+          leaseDuration: '2s',
+          heartbeatInterval: '500ms',
+          schedulerInterval: '200ms',
+          interruptionLimit,
+          workerEnabled: role === 'worker',
+          schedulerEnabled: role === 'worker',
+        }),
+      ],
+      providers: [CrashJobs, { provide: RecordFile, useValue: new RecordFile(records) }],
+    };
+  }
+}
