@@ -88,7 +88,8 @@ export class JobClient extends IJobClient {
     expression.firstAfter(now);
     const placed = this.factory.place(this.factory.capture(target, call), placement);
     // A clock that was set back must not bring what has fired: the store would then keep the old schedule's next instant.
-    const fired = (await this.storage.getRecurring(id))?.lastFireTime ?? now;
+    const transaction = callerTransaction(options, this.options);
+    const fired = (await this.storage.getRecurring(id, transaction))?.lastFireTime ?? now;
     const definition: RecurringDefinition = {
       id,
       cron,
@@ -100,7 +101,7 @@ export class JobClient extends IJobClient {
       createdAt: now,
       updatedAt: now,
     };
-    await this.storage.upsertRecurring(definition, callerTransaction(options, this.options));
+    await this.storage.upsertRecurring(definition, transaction);
   }
 
   override async removeRecurring(id: string, options?: TransactionOptions): Promise<void> {
@@ -111,7 +112,7 @@ export class JobClient extends IJobClient {
   override async triggerRecurring(id: string, options?: TransactionOptions): Promise<boolean> {
     checkedTransactionOptions(options, 'triggerRecurring');
     const transaction = callerTransaction(options, this.options);
-    const definition = await this.storage.getRecurring(checkedName(id, 'recurring id'));
+    const definition = await this.storage.getRecurring(checkedName(id, 'recurring id'), transaction);
     if (definition === null) return false;
     const { queue, priority, handler, args, argTypes, retry, timeout, tenantId } = definition;
     const place = { queue, priority, handler, args, argTypes, retry, timeout, tenantId };
@@ -123,8 +124,8 @@ export class JobClient extends IJobClient {
     const jobId = checkedJobId(id);
     checkedTransactionOptions(options, 'cancel');
     const transaction = callerTransaction(options, this.options);
-    // A job of the caller's own transaction cannot be read here; it is none of a workflow's then.
-    refuseWorkflowJob(await this.storage.getJob(jobId), 'cancel', 'Use workflows.cancel of the instance.');
+    const job = await this.storage.getJob(jobId, transaction);
+    refuseWorkflowJob(job, 'cancel', 'Use workflows.cancel of the instance.');
     return this.storage.cancel(jobId, transaction);
   }
 
@@ -136,7 +137,7 @@ export class JobClient extends IJobClient {
     const jobId = checkedJobId(id);
     checkedTransactionOptions(options, 'requeue');
     const transaction = callerTransaction(options, this.options);
-    const original = await this.storage.getJob(jobId);
+    const original = await this.storage.getJob(jobId, transaction);
     if (original === null) return null;
     refuseWorkflowJob(original, 'requeue', 'Use workflows.retry or workflows.resolve of the instance.');
     if (!isTerminal(original.state)) throw new JobNotFinishedError(jobId, original.state);

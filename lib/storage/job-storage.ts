@@ -147,8 +147,8 @@ export abstract class IJobStorage {
   /** Deletes a terminal job with its history. False in any other state, and for an unknown id. */
   abstract delete(id: JobId): Promise<boolean>;
 
-  /** A job as it is now, without waiting for anyone; null when there is none. */
-  abstract getJob(id: JobId): Promise<JobRecord | null>;
+  /** A job as it is now, or as the caller's transaction sees it, without waiting for anyone; null when there is none. */
+  abstract getJob(id: JobId, transaction?: TransactionHandle): Promise<JobRecord | null>;
 
   /**
    * Makes Scheduled and Failed jobs whose `dueAt` has come claimable, earliest first, each exactly once across nodes.
@@ -167,7 +167,7 @@ export abstract class IJobStorage {
    */
   abstract upsertRecurring(definition: RecurringDefinition, transaction?: TransactionHandle): Promise<void>;
 
-  abstract getRecurring(id: string): Promise<RecurringDefinition | null>;
+  abstract getRecurring(id: string, transaction?: TransactionHandle): Promise<RecurringDefinition | null>;
 
   /** Removes the definition and nothing else: what it fired runs on. An unknown id is a no-op. */
   abstract removeRecurring(id: string, transaction?: TransactionHandle): Promise<void>;

@@ -112,12 +112,8 @@ function sslOf({ ssl }: OwnPoolOptions): object {
 /** Where the application's data source connects to, as the driver spells it. */
 function configOf(dataSource: DataSource): object {
   const options = dataSource.options as unknown as Record<string, unknown>;
-  if (options['type'] !== 'postgres') {
-    throw new InvalidArgumentError(
-      `postgresStorage: the dataSource is of type ${String(options['type'])}, not postgres.`,
-    );
-  }
-  const { url, host, port, username: user, password, database, ssl } = options;
+  const { master = options } = (options['replication'] ?? {}) as { master?: Record<string, unknown> };
+  const { url, host, port, username: user, password, database, ssl = options['ssl'] } = master;
   return {
     ...(ssl !== undefined && { ssl }),
     ...(url === undefined ? { host, port, user, password, database } : { connectionString: url }),

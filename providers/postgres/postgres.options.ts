@@ -66,8 +66,16 @@ export function checkedSchema(schema: string): string {
   );
 }
 
+function checkedDataSource(dataSource: DataSource): DataSource {
+  const type = (dataSource as DataSource | undefined)?.options?.type;
+  if (type === 'postgres') return dataSource;
+  throw new InvalidArgumentError(
+    `postgresStorage: dataSource must be a TypeORM data source of type postgres, got ${type ? `one of type ${type}` : typeof dataSource}.`,
+  );
+}
+
 function sourceOf(options: PostgresStorageOptions): ResolvedPostgresOptions['source'] {
-  if ('dataSource' in options) return { dataSource: options.dataSource };
+  if ('dataSource' in options) return { dataSource: checkedDataSource(options.dataSource) };
   const { url, poolSize = 10 } = options;
   if (typeof url !== 'string' || url.trim() === '') {
     throw new InvalidArgumentError(

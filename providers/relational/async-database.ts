@@ -121,7 +121,9 @@ export class AsyncDatabase implements Database {
 
   private async watchBlocker(session: Session): Promise<string | null> {
     await sleep(LOCK_SLICE / 2);
-    return (await this.driver.blockerOf?.(session).catch(() => null)) ?? null;
+    const blocker = this.driver.blockerOf?.(session).catch(() => null) ?? null;
+    // To ask takes a second connection, and the pool may have none until this very call gives its own back.
+    return Promise.race([blocker, sleep(LOCK_SLICE / 2).then(() => null)]);
   }
 }
 

@@ -109,8 +109,8 @@ export class RelationalJobStorage extends IJobStorage {
     return this.write(() => deleteJob(id), { ...ONCE, waitsFor: `job ${id}` });
   }
 
-  override async getJob(id: JobId): Promise<JobRecord | null> {
-    return this.database().read(() => getJob(id));
+  override async getJob(id: JobId, transaction?: TransactionHandle): Promise<JobRecord | null> {
+    return this.read(() => getJob(id), transaction);
   }
 
   override async activateDue(limit: number): Promise<number> {
@@ -124,8 +124,8 @@ export class RelationalJobStorage extends IJobStorage {
     return this.write(operation, { ...REPEATABLE, waitsFor });
   }
 
-  override async getRecurring(id: string): Promise<RecurringDefinition | null> {
-    return this.database().read(() => getRecurring(id));
+  override async getRecurring(id: string, transaction?: TransactionHandle): Promise<RecurringDefinition | null> {
+    return this.read(() => getRecurring(id), transaction);
   }
 
   override async removeRecurring(id: string, transaction?: TransactionHandle): Promise<void> {
@@ -190,6 +190,11 @@ export class RelationalJobStorage extends IJobStorage {
 
   private now(): number {
     return this.clock.now().getTime();
+  }
+
+  /** In the caller's transaction, where there is one: it may hold the last connection of the pool. */
+  private read<T>(operation: OperationFactory<T>, transaction: TransactionHandle | undefined): Promise<T> {
+    return transaction ? this.database().join(transaction, operation) : this.database().read(operation);
   }
 
   private write<T>(operation: OperationFactory<T>, options: TransactionOptions): Promise<T> {

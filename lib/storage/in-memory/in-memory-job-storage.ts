@@ -71,7 +71,8 @@ export class InMemoryJobStorage extends IJobStorage {
     });
   }
 
-  override getJob(id: JobId): Promise<JobRecord | null> {
+  override async getJob(id: JobId, transaction?: TransactionHandle): Promise<JobRecord | null> {
+    this.callers.check(transaction);
     return this.db.run(({ jobs }) => {
       const job = jobs.get(id);
       return job ? copyJob(job.record) : null;
@@ -87,7 +88,8 @@ export class InMemoryJobStorage extends IJobStorage {
     return this.db.run((tables) => upsertRecurring(tables, definition));
   }
 
-  override getRecurring(id: string): Promise<RecurringDefinition | null> {
+  override async getRecurring(id: string, transaction?: TransactionHandle): Promise<RecurringDefinition | null> {
+    this.callers.check(transaction);
     return this.db.run(({ recurring }) => {
       const definition = recurring.get(id);
       return definition ? copyDefinition(definition) : null;
