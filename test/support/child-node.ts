@@ -1,12 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { join } from 'node:path';
 import type { ProgramCommands } from '../cases/programs/commands';
 import type { ProgramEvent } from '../cases/programs/program-jobs';
 import type { ProgramMessage, ProgramSettings } from '../cases/programs/protocol';
 import { eventually } from './eventually';
-
-const LOADER = join(__dirname, '../../support/typescript-loader.cjs');
-const PROGRAM = join(__dirname, '../cases/programs/node.ts');
+import { programFile, RUN_TYPESCRIPT } from './typescript-programs';
 
 type Answer = { resolve(result: unknown): void; reject(error: Error): void };
 
@@ -24,8 +21,8 @@ export class ChildNode implements AsyncDisposable {
   private lastId = 0;
 
   private constructor(settings: ProgramSettings, env: NodeJS.ProcessEnv) {
-    this.child = fork(PROGRAM, {
-      execArgv: ['--require', LOADER],
+    this.child = fork(programFile('node'), {
+      execArgv: RUN_TYPESCRIPT,
       env: { ...process.env, NO_COLOR: '1', ...env, MILLRACE_PROGRAM: JSON.stringify(settings) },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       serialization: 'advanced',

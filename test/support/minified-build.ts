@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { minifySync, transformSync } from '@swc/core';
+import { RUN_TYPESCRIPT } from './typescript-programs';
 
-const ROOT = join(__dirname, '../../..');
-const LOADER = join(ROOT, 'test/support/typescript-loader.cjs');
+const PACKAGES = join(__dirname, '../../node_modules');
 
 /** A program as a bundler ships it: in one file, its classes renamed to a letter or two in the order of their appearance. */
 export class MinifiedBuild {
@@ -30,8 +30,8 @@ export class MinifiedBuild {
 
   /** Runs it to its end. */
   async run(env: Record<string, string>): Promise<{ readonly code: number; readonly output: string }> {
-    const run = promisify(execFile)(process.execPath, ['--require', LOADER, this.file], {
-      env: { ...process.env, NO_COLOR: '1', NODE_PATH: join(ROOT, 'node_modules'), ...env },
+    const run = promisify(execFile)(process.execPath, [...RUN_TYPESCRIPT, this.file], {
+      env: { ...process.env, NO_COLOR: '1', NODE_PATH: PACKAGES, ...env },
       timeout: 30_000,
     });
     try {

@@ -1,7 +1,7 @@
 interface PostgresClient {
   on(event: 'error', listener: (error: Error) => void): unknown;
   connect(): Promise<unknown>;
-  query<Row>(text: string, values: unknown[]): Promise<{ rows: Row[] }>;
+  query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
   end(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export class PostgresSession implements AsyncDisposable {
   }
 
   async query<Row extends object = Record<string, unknown>>(sql: string, values: unknown[] = []): Promise<Row[]> {
-    return (await this.client.query<Row>(sql, values)).rows;
+    return (await this.client.query(sql, values)).rows as Row[];
   }
 
   /** Number of the server process behind this session. */

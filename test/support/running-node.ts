@@ -2,14 +2,22 @@ import type { INestApplicationContext, ModuleMetadata, Type } from '@nestjs/comm
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { IJobClient, MillraceModule, type MillraceOptionsLayer } from 'nestjs-millrace';
-import { IJobStorage, IMonitoringStorage, type JobDetails, JobState } from 'nestjs-millrace/storage';
+import {
+  IJobStorage,
+  IMonitoringStorage,
+  isTerminal,
+  JOB_STATES,
+  type JobDetails,
+  JobState,
+  type StorageRegistration,
+} from 'nestjs-millrace/storage';
 import { SchedulerService } from '../../lib/scheduler/scheduler.service';
 import { eventually } from './eventually';
 import { LogLines } from './log-lines';
 import { QUICK, registrationOf, type StoreAddress, type StoreSettings } from './store-address';
 
 export interface NodeSettings extends Omit<MillraceOptionsLayer, 'storage'> {
-  readonly store: StoreAddress;
+  readonly store: StoreAddress | StorageRegistration;
   readonly settings?: StoreSettings;
   readonly providers?: ModuleMetadata['providers'];
   readonly imports?: ModuleMetadata['imports'];
@@ -33,8 +41,10 @@ export class RunningNode implements AsyncDisposable {
     imports = [],
     ...options
   }: NodeSettings): Promise<RunningNode> {
+    const storage = 'create' in store ? store : registrationOf(store, settings);
+
     @Module({
-      imports: [MillraceModule.forRoot(QUICK, { storage: registrationOf(store, settings), ...options }), ...imports],
+      imports: [MillraceModule.forRoot(QUICK, { storage, ...options }), ...imports],
       providers,
     })
     class NodeModule {}
@@ -103,8 +113,8 @@ export class RunningNode implements AsyncDisposable {
   async allEnded(within?: number): Promise<void> {
     await eventually(async () => {
       const { jobsByState } = await this.monitoring.getStatistics();
-      const { Succeeded, Dead, Cancelled, ...open } = jobsByState;
-      const left = Object.values(open).reduce((sum, count) => sum + count, 0);
+      const open = JOB_STATES.filter((state) => !isTerminal(state));
+      const left = open.reduce((sum, state) => sum + jobsByState[state], 0);
       if (left > 0) throw new Error(`${left} jobs have not ended: ${JSON.stringify(jobsByState)}.`);
     }, within);
   }

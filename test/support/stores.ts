@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Storage, SystemClock } from 'nestjs-millrace/storage';
+import { type IClock, type Storage, type StorageRegistration, SystemClock } from 'nestjs-millrace/storage';
 import { DataSource } from 'typeorm';
 import { postgresUrl } from './postgres-session';
 import { registrationOf, type StoreAddress, type StoreKind, type StoreSettings } from './store-address';
@@ -11,12 +11,13 @@ export type { StoreAddress, StoreKind } from './store-address';
 const silent = { error: () => undefined, warn: () => undefined, log: () => undefined, debug: () => undefined };
 
 /** The store of a test seen from outside of every node. */
-export async function openStore(address: StoreAddress, settings?: StoreSettings): Promise<Storage & AsyncDisposable> {
-  const storage = registrationOf(address, settings).create({
-    clock: new SystemClock(),
-    logger: silent,
-    lockTimeout: 5_000,
-  });
+export async function openStore(
+  store: StoreAddress | StorageRegistration,
+  settings?: StoreSettings,
+  clock: IClock = new SystemClock(),
+): Promise<Storage & AsyncDisposable> {
+  const registration = 'create' in store ? store : registrationOf(store, settings);
+  const storage = registration.create({ clock, logger: silent, lockTimeout: 5_000 });
   await storage.open();
   return Object.assign(storage, { [Symbol.asyncDispose]: () => storage.close() });
 }

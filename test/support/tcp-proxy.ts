@@ -1,5 +1,8 @@
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 
+/** The request that commits a transaction, as it goes over the wire. */
+export const COMMIT = '\u000bcommit\u0000';
+
 /** A stretch of network between Millrace and a PostgreSQL server that a test can cut. */
 export class TcpProxy implements AsyncDisposable {
   private readonly server: Server;
