@@ -116,6 +116,7 @@ export class WorkerPool implements ClaimingPool, HeartbeatListener, HeldWork {
 
   lost(held: HeldJob): void {
     this.context.logger.warn(`The lease of job ${held.job.id} (${held.job.handler}) was lost; its outcome is dropped.`);
+    this.noteIfBlocked(held); // a store that answers at once tells of the loss before the stall is looked at
     this.abort(held, 'leaseLost');
     this.jobs.leave(held);
     this.freeSuspect(held);
@@ -191,11 +192,16 @@ export class WorkerPool implements ClaimingPool, HeartbeatListener, HeldWork {
 
   private handlerEnded(held: HeldJob, transition: JobTransition): void {
     this.size.jobEnded();
-    if (this.blocked() && this.endedBlocked.length < MOST_BLOCKING) this.endedBlocked.push(held);
+    this.noteIfBlocked(held);
     held.handlerEnded = true;
     this.freeSuspect(held);
     // Otherwise its end was decided meanwhile: it was cancelled, lost, claimed anew, or given back.
     if (held.phase === 'running') this.end(held, transition);
+  }
+
+  /** A stall is reported with what it was about, also where that is held no more by then. */
+  private noteIfBlocked(held: HeldJob): void {
+    if (this.blocked() && this.endedBlocked.length < MOST_BLOCKING) this.endedBlocked.push(held);
   }
 
   private end(held: HeldJob, transition: JobTransition): void {

@@ -113,6 +113,9 @@ describe('claims beside a long history', () => {
         for (const sql of history(prefix, 'gen_random_uuid()', series, now.getTime())) await database.query(sql);
         const ready = readyJobs(now);
         for (let from = 0; from < READY; from += 1_000) await storage.jobs.enqueue(ready.slice(from, from + 1_000));
+        // Sessions of the application keep its settings, and plan anew when the server has looked at the table, as it does by
+        // itself within a minute or so. Millrace's own need no such help.
+        if (dataSource.isInitialized) await database.query(`analyze ${prefix}jobs`);
         const before = await walks(database, store.schema);
 
         const claimed: ClaimedJob[] = [];
@@ -230,23 +233,26 @@ describe('jobs of one worker', () => {
     const start = (store: StoreAddress, options: object) =>
       RunningNode.start({ store, queues: QUEUES, maxParallelism: 1, providers: [Mailer], ...options });
 
-    it('run by priority over all its queues, and in the order of their enqueueing within one', async () => {
-      const store = freshStore();
-      await using producer = await start(store, { workerEnabled: false, schedulerEnabled: false });
-      const expected: string[][] = [[], [], []];
-      for (let index = 0; index < 60; index++) {
-        const level = (index * 7) % 3;
-        const label = `level ${level}, job ${index}`;
-        const options = { queue: QUEUES[index % 2]!, priority: [10, 5, 0][level]! };
-        await producer.jobs.enqueue(Mailer, (mailer) => mailer.send(label), options);
-        expected[level]!.push(label);
-      }
+    it.each([[QUEUES], [['mail']]])(
+      'run by priority over %j, and in the order of their enqueueing within one',
+      async (queues) => {
+        const store = freshStore();
+        await using producer = await start(store, { workerEnabled: false, schedulerEnabled: false });
+        const expected: string[][] = [[], [], []];
+        for (let index = 0; index < 60; index++) {
+          const level = (index * 7) % 3;
+          const label = `level ${level}, job ${index}`;
+          const options = { queue: queues[index % queues.length]!, priority: [10, 5, 0][level]! };
+          await producer.jobs.enqueue(Mailer, (mailer) => mailer.send(label), options);
+          expected[level]!.push(label);
+        }
 
-      await using worker = await start(store, {});
-      await worker.allEnded();
+        await using worker = await start(store, { queues });
+        await worker.allEnded();
 
-      expect(worker.get(Mailer).ran).toEqual(expected.flat());
-    });
+        expect(worker.get(Mailer).ran).toEqual(expected.flat());
+      },
+    );
 
     it('are not starved by one that fails at once, again and again', async () => {
       const store = freshStore();

@@ -60,7 +60,8 @@ describe('a node that is older than the jobs on its queue', () => {
 
       await using deployed = await start(store, clock, [Invoices, Exports]);
       // The old node's scheduler is the first to see that they are due, each time.
-      for (let minutes = 0; minutes < 10 && deployed.get(Exports).made.length < 20; minutes++) {
+      const once = () => deployed.get(Exports).made.filter((name) => name !== 'recurring').length;
+      for (let minutes = 0; minutes < 10 && once() < 20; minutes++) {
         await letTimePass(clock, MINUTE, 1, old);
       }
       await letTimePass(clock, MINUTE, 1, deployed);

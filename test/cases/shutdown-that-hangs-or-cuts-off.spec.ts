@@ -103,6 +103,28 @@ describe('a shutdown that could hang, or cut off work', () => {
       expect(successor.get(Exports).ended.toSorted()).toEqual(['draining, followed', 'late', 'waiting']);
     });
 
+    it('gives back what was claimed ahead and has not begun', async () => {
+      const store = freshStore();
+      await using producer = await start(store, { workerEnabled: false, schedulerEnabled: false });
+      const enqueueNotes = async (name: string) => {
+        for (let index = 0; index < 300; index++) await producer.jobs.enqueue(Exports, (exports) => exports.note(name));
+      };
+      await enqueueNotes('before'); // quick ones, of which many are claimed at a time
+      await producer.jobs.enqueue(Exports, (exports) => exports.take('in between', 300));
+      await enqueueNotes('after');
+      await using node = await start(store, { maxParallelism: 1 });
+      await eventually(() => expect(node.get(Exports).started).toEqual(['in between']));
+
+      await node.close();
+      const processing = await producer.countOf(JobState.Processing);
+      await using successor = await start(store);
+      await successor.allEnded();
+
+      expect(node.get(Exports).ended).not.toContain('after');
+      expect(processing).toBe(0);
+      expect(successor.get(Exports).ended.filter((name) => name === 'after')).toHaveLength(300);
+    });
+
     it('leaves nothing behind that keeps the process alive', async () => {
       const ended = run(process.execPath, [...RUN_TYPESCRIPT, programFile('one-job-and-out')], {
         env: { ...process.env, MILLRACE_PROGRAM: JSON.stringify(freshStore()) },

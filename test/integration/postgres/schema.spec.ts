@@ -113,20 +113,24 @@ describe('the PostgreSQL schema', () => {
       await forget(source);
     });
 
-    it('is made once by ten stores that open at the same moment', async () => {
-      const stores = Array.from({ length: 10 }, () =>
-        storage({ poolSize: 1, listen: false }).create({
-          clock: new SystemClock(),
-          logger: silent,
-          lockTimeout: 5_000,
-        }),
-      );
+    it.each(['is not there', 'is there and empty'])(
+      'is made once by ten stores that open at the same moment: it %s',
+      async (state) => {
+        if (state.includes('empty')) await admin.query(`create schema "${store.schema}"`);
+        const stores = Array.from({ length: 10 }, () =>
+          storage({ poolSize: 1, listen: false }).create({
+            clock: new SystemClock(),
+            logger: silent,
+            lockTimeout: 5_000,
+          }),
+        );
 
-      await Promise.all(stores.map((each) => each.open()));
-      await Promise.all(stores.map((each) => each.close()));
+        await Promise.all(stores.map((each) => each.open()));
+        await Promise.all(stores.map((each) => each.close()));
 
-      expect(await admin.query(`select version from "${store.schema}".ledger`)).toEqual([{ version: 1 }]);
-    });
+        expect(await admin.query(`select version from "${store.schema}".ledger`)).toEqual([{ version: 1 }]);
+      },
+    );
 
     it('of a newer version is worked on where it says that this code can', async () => {
       await (await openStore(store)).close();
