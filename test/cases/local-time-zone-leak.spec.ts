@@ -80,7 +80,7 @@ describe('the time zone of a process and of a database session', () => {
         '2026-03-08T07:30:00.000Z',
       ]);
       expect(claimable).toEqual([0, 1, 0, 1]);
-      expect(kolkata.labels('ran')).toEqual(['delayed', 'planned']);
+      await eventually(() => expect(kolkata.labels('ran')).toEqual(['delayed', 'planned']));
 
       const held = await newYork.call('wait', 'held', 60_000);
       await eventually(() => expect(kolkata.labels('started')).toEqual(['held']));

@@ -72,7 +72,7 @@ describe('a database that goes away', () => {
     await allSucceeded(seen, ids);
 
     expect(ended).toBeGreaterThan(5);
-    expect(node.labels('ran')).toEqual(expect.arrayContaining(labels));
+    await eventually(() => expect(node.labels('ran')).toEqual(expect.arrayContaining(labels)));
     isUnharmed();
   });
 
