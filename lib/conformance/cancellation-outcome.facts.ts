@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { later, MINUTE } from '../model/time';
-import type { Advance, AdvanceEvent } from '../model/workflow-instance';
-import { claimBy, failed, succeeded } from './builders';
+import type { AdvanceEvent } from '../model/workflow-instance';
+import { claimBy, failed } from './builders';
 import { assertEqual, assertSameJson } from './expectations';
-import { applied, runningStep, started, stateOf, statesOf, storedInstance, take } from './steps';
+import { applied, runningStep, started, storedInstance, take } from './steps';
 import type { FactSuite } from './world';
-import { aBookmark, aStep, cancelling, changeOf, changing } from './workflow-builders';
+import { aStep, changeOf, changing } from './workflow-builders';
 
 /** Who cancels a scope is told what still runs in it, in time to wait for that. */
 export function cancellationOutcomeFacts({ describe, fact }: FactSuite): void {
@@ -55,7 +55,35 @@ export function cancellationOutcomeFacts({ describe, fact }: FactSuite): void {
           : null;
       });
 
-      assertEqual(events.at(-1), { kind: 'cancelled', scopes: ['par1.0/'], stillRunning: [] });
+      assertEqual(events.at(-1), { kind: 'cancelled', scopes: ['par1.0/'], stillRunning: [], cancelled: [] });
+    });
+
+    fact('is told of the jobs that it has kept from running, whatever they waited for', async (world) => {
+      const { jobs, workflows, clock } = world;
+      const { instance, step } = await runningStep(world, { scope: 'par1.0/' });
+      await applied(jobs, failed(step, later(clock.now(), MINUTE)));
+      const enqueued = aStep(clock, instance, { scope: 'par1.0/each1.3/', position: '{"node":"a4","path":[]}' });
+      const scheduled = aStep(clock, instance, { scope: 'par1.0/', state: 'Scheduled', dueAt: later(clock.now(), 1) });
+      const outside = aStep(clock, instance, { scope: 'par1.1/' });
+      await jobs.enqueue([enqueued, scheduled, outside]);
+      const events: AdvanceEvent[] = [];
+
+      await workflows.advanceInstance(instance.id, (current, event) => {
+        events.push(event);
+        return event.kind === 'called'
+          ? changeOf(current, { cancel: { scopes: ['par1.0/'], running: 'finish' } })
+          : null;
+      });
+
+      const last = events.at(-1);
+      assert.ok(last?.kind === 'cancelled');
+      assertEqual(
+        last.cancelled.map(({ id }) => id),
+        [step.id, enqueued.id, scheduled.id].toSorted(),
+      );
+      const told = last.cancelled.find(({ id }) => id === enqueued.id);
+      assert.equal(told?.scope, 'par1.0/each1.3/');
+      assertSameJson(told?.position ?? null, '{"node":"a4","path":[]}');
     });
 
     fact('does not undo the cancellation when the function then answers null', async (world) => {
@@ -72,90 +100,18 @@ export function cancellationOutcomeFacts({ describe, fact }: FactSuite): void {
       assertEqual(await world.jobs.claim(claimBy('w1')), []);
     });
 
-    fact(
-      'counts a step that ends later in the same call as still running, and no step that ended before',
-      async (world) => {
-        const { jobs, clock } = world;
-        const instance = await started(world, {}, (made) => ({
-          jobs: [0, 1, 2].map(() => aStep(clock, made, { scope: 'par1.0/' })),
-        }));
-        const [before, decides, after] = await take(jobs, claimBy('w1'));
-        assert.ok(before && decides && after);
-        const events: AdvanceEvent[] = [];
-        const advance: Advance = (current, event) => {
-          events.push(event);
-          return event.kind === 'called'
-            ? changeOf(current, { cancel: { scopes: ['par1.0/'], running: 'finish' } })
-            : null;
-        };
+    fact('is one writing of the instance, however often the function is asked', async (world) => {
+      const instance = await started(world);
+      const seen: number[] = [];
 
-        const moveNothing = { advance: () => null };
-        await applied(
-          jobs,
-          succeeded(before, moveNothing),
-          succeeded(decides, { advance }),
-          succeeded(after, moveNothing),
-        );
+      await world.workflows.advanceInstance(instance.id, (current, event) => {
+        seen.push(current.revision);
+        const cancel = event.kind === 'called' ? ({ scopes: ['par1.0/'], running: 'finish' } as const) : null;
+        return changeOf(current, { cancel });
+      });
 
-        const last = events.at(-1);
-        assert.ok(last?.kind === 'cancelled');
-        assertEqual(
-          last.stillRunning.map(({ id }) => id),
-          [after.id],
-        );
-        assertEqual(
-          await statesOf(
-            world,
-            [before, decides, after].map(({ id }) => id),
-          ),
-          ['Succeeded', 'Succeeded', 'Succeeded'],
-        );
-        assert.equal((await storedInstance(world, instance.id)).revision > 1, true);
-      },
-    );
-
-    fact('takes effect on a step that fails later in the same call', async (world) => {
-      const { jobs, clock } = world;
-      await started(world, {}, (made) => ({ jobs: [0, 1].map(() => aStep(clock, made, { scope: 'saga1/' })) }));
-      const [decides, fails] = await take(jobs, claimBy('w1'));
-      assert.ok(decides && fails);
-
-      await applied(
-        jobs,
-        succeeded(decides, { advance: cancelling(['saga1/'], 'finish') }),
-        failed(fails, later(clock.now(), MINUTE)),
-      );
-
-      assert.equal(await stateOf(world, fails), 'Dead');
+      assertEqual(seen, [1, 2]);
+      assert.equal((await storedInstance(world, instance.id)).revision, 2);
     });
-
-    fact(
-      'takes effect on what an earlier transition of the same call wanted to add, before it is stored',
-      async (world) => {
-        const { jobs, workflows, clock } = world;
-        const instance = await started(world, {}, (made) => ({ jobs: [aStep(clock, made), aStep(clock, made)] }));
-        const [first, second] = await take(jobs, claimBy('w1'));
-        assert.ok(first && second);
-        const [fallen, kept] = [
-          aStep(clock, instance, { scope: 'each1.1/a/' }),
-          aStep(clock, instance, { scope: 'each1.10/' }),
-        ];
-        const bookmark = aBookmark(clock, instance, { scope: 'each1.1/' });
-
-        await applied(
-          jobs,
-          succeeded(first, { advance: changing({ enqueue: [fallen, kept], addBookmarks: [bookmark] }) }),
-          succeeded(second, {
-            advance: changing({
-              cancel: { scopes: ['each1.1/'], running: 'abort' },
-              removeBookmarks: { scopes: ['each1.1/'] },
-            }),
-          }),
-        );
-
-        assertEqual(await statesOf(world, [fallen.id, kept.id]), [null, 'Enqueued']);
-        assertEqual(await workflows.getBookmarks(instance.id), []);
-      },
-    );
   });
 }

@@ -31,13 +31,21 @@ export function closingFacts({ describe, fact }: FactSuite): void {
       assertEqual([state, finishedAt, workerId, leaseUntil], ['Cancelled', world.clock.now(), null, null]);
     });
 
-    fact('that is put back is cancelled', async (world) => {
+    fact('that is put back waits for a node that can end it', async (world) => {
+      const { jobs, clock } = world;
       const step = await closingStep(world);
+      const dueAt = later(clock.now(), MINUTE);
 
-      await applied(world.jobs, putBack(step, later(world.clock.now(), MINUTE)));
+      await applied(jobs, putBack(step, dueAt));
 
-      const { state, finishedAt, dueAt } = await storedJob(world, step.id);
-      assertEqual([state, finishedAt, dueAt], ['Cancelled', world.clock.now(), null]);
+      const { state, closing, dueAt: due } = await storedJob(world, step.id);
+      assertEqual([state, closing, due], ['Scheduled', true, dueAt]);
+      clock.advance(MINUTE);
+      await jobs.activateDue(10);
+      assertEqual(
+        (await jobs.claim(claimBy('w2'))).map((claim) => [claim.id, claim.closing]),
+        [[step.id, true]],
+      );
     });
 
     fact('that succeeds has succeeded, and that dies has died', async (world) => {

@@ -9,10 +9,13 @@ import { cancellationFacts } from './cancellation.facts';
 import { claimFacts } from './claims.facts';
 import { closingFacts } from './closing.facts';
 import { continuationFacts } from './continuations.facts';
+import { definitionStartFacts } from './definition-starts.facts';
+import { definitionFacts } from './definitions.facts';
 import { deletionFacts } from './deletion.facts';
 import { enqueueFacts } from './enqueue.facts';
 import { expiryFacts } from './expiry.facts';
 import { fenceFacts } from './fence.facts';
+import { flushedCancellationFacts } from './flushed-cancellation.facts';
 import { flushFacts } from './flushes.facts';
 import type { ConformanceRunner, CreateHarness } from './harness';
 import { idempotencyFacts } from './idempotency.facts';
@@ -35,6 +38,7 @@ import { schedulingFacts } from './scheduling.facts';
 import { scopeFacts } from './scopes.facts';
 import { signalFacts } from './signals.facts';
 import { suspectFacts } from './suspects.facts';
+import { transactionReadFacts } from './transaction-reads.facts';
 import { transactionWaitFacts } from './transaction-waits.facts';
 import { transitionFacts } from './transitions.facts';
 import { factSuite } from './world';
@@ -66,16 +70,20 @@ const ALL_FACTS = [
   schedulingFacts,
   recurringFacts,
   recurringFireFacts,
+  definitionFacts,
+  definitionStartFacts,
   instanceFacts,
   advanceInstanceFacts,
   advanceFacts,
   scopeFacts,
   closingFacts,
   cancellationOutcomeFacts,
+  flushedCancellationFacts,
   signalFacts,
   bookmarkFacts,
   expiryFacts,
   callerTransactionFacts,
+  transactionReadFacts,
   transactionWaitFacts,
   nodeFacts,
   probeFacts,

@@ -1,6 +1,7 @@
 import type { Bookmark } from '../model/bookmark';
 import type { JobRecord } from '../model/job';
 import type { IClock } from '../model/time';
+import type { WorkflowDefinitionRecord } from '../model/workflow-definition';
 import type {
   Advance,
   InstanceChange,
@@ -31,6 +32,21 @@ export function anInstance(clock: IClock, fields: Partial<WorkflowInstance> = {}
     createdAt,
     updatedAt: createdAt,
     finishedAt: null,
+    ...fields,
+  };
+}
+
+/** The version that {@link anInstance} is of, in its shape. */
+export function aWorkflowDefinition(
+  clock: IClock,
+  fields: Partial<WorkflowDefinitionRecord> = {},
+): WorkflowDefinitionRecord {
+  return {
+    id: 'onboarding',
+    version: 1,
+    shapeHash: 'shape',
+    graph: '{"start":"a1"}',
+    registeredAt: clock.now(),
     ...fields,
   };
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 
 /** UUIDv7 in lowercase with hyphens: its text order is its creation order, on every store. */
 export type JobId = string;
@@ -6,6 +6,8 @@ export type InstanceId = string;
 export type BookmarkId = string;
 
 const SEQUENCE_LIMIT = 0x1000; // the 12 bits behind the version digit
+const RANDOM_BYTES = 8; // of one id
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /**
  * Mints UUIDv7 ids that increase strictly within a process, also within one millisecond and when the clock is set back.
@@ -15,20 +17,27 @@ const SEQUENCE_LIMIT = 0x1000; // the 12 bits behind the version digit
 export class IdGenerator {
   private time = 0;
   private sequence = 0;
+  /** The digits of `time`, which most ids share with the one before. */
+  private timeDigits = '';
 
   next(at: Date): string {
     const now = at.getTime();
-    if (now > this.time) {
-      this.time = now;
-      this.sequence = randomBits() >>> 21; // leaves half of the counter free
-    } else if (++this.sequence === SEQUENCE_LIMIT) {
-      this.time++;
-      this.sequence = 0;
-    }
-    const high = this.time.toString(16).padStart(12, '0');
-    const variant = (0x8000 | (randomBits() >>> 18)).toString(16);
-    const tail = randomBits().toString(16).padStart(8, '0') + (randomBits() >>> 16).toString(16).padStart(4, '0');
-    return `${high.slice(0, 8)}-${high.slice(8)}-7${this.sequence.toString(16).padStart(3, '0')}-${variant}-${tail}`;
+    if (now > this.time) this.begin(now, randomSequence());
+    else if (++this.sequence === SEQUENCE_LIMIT) this.begin(this.time + 1, 0);
+    const random = takeRandomBytes();
+    const version = 0x70 | (this.sequence >>> 8);
+    const variant = 0x80 | (byteAt(random) & 0x3f);
+    return (
+      `${this.timeDigits}-${HEX[version]}${HEX[this.sequence & 0xff]}-${HEX[variant]}${digits(random + 1)}` +
+      `-${digits(random + 2)}${digits(random + 3)}${digits(random + 4)}${digits(random + 5)}${digits(random + 6)}${digits(random + 7)}`
+    );
+  }
+
+  private begin(time: number, sequence: number): void {
+    this.time = time;
+    this.sequence = sequence;
+    const high = time.toString(16).padStart(12, '0');
+    this.timeDigits = `${high.slice(0, 8)}-${high.slice(8)}`;
   }
 }
 
@@ -61,17 +70,24 @@ export function parseId(text: string): string | null {
   return parts && parts.slice(1).join('-');
 }
 
-const POOL_BYTES = 4096;
-let pool = Buffer.alloc(0);
-let used = 0;
+// Drawn from the system by the page, since one call per id is what would cost.
+const pool = Buffer.alloc(4096);
+let used = pool.length;
 
-/** 32 random bits; drawn from the system by the page, since one call per id is what would cost. */
-function randomBits(): number {
-  if (used >= pool.length) {
-    pool = randomBytes(POOL_BYTES);
+/** Where the next unused bytes of the pool begin. */
+function takeRandomBytes(): number {
+  if (used === pool.length) {
+    randomFillSync(pool);
     used = 0;
   }
-  const bits = pool.readUInt32LE(used);
-  used += 4;
-  return bits;
+  used += RANDOM_BYTES;
+  return used - RANDOM_BYTES;
 }
+
+/** Where the counter of a millisecond begins: it leaves half of it free. */
+function randomSequence(): number {
+  return pool.readUInt16LE(takeRandomBytes()) >>> 5;
+}
+
+const byteAt = (position: number) => pool[position] ?? 0;
+const digits = (position: number) => HEX[byteAt(position)];

@@ -86,8 +86,11 @@ export type AdvanceEvent =
       readonly scopes: readonly string[];
       /** Jobs of these scopes that still run, or whose own transition comes later in the same flush. */
       readonly stillRunning: readonly RunningStep[];
+      /** Jobs of these scopes that waited to run, or were to be inserted by this flush, and never will run. */
+      readonly cancelled: readonly RunningStep[];
     };
 
+/** A job of an instance, as far as the engine has to know it. */
 export interface RunningStep {
   readonly id: JobId;
   readonly position: string | null;

@@ -18,6 +18,7 @@ export {
 } from './storage';
 export { IStorageNotifier, type StorageSignal } from './storage-notifier';
 export {
+  DefinitionChangedError,
   DriverNotInstalledError,
   DuplicateInstanceError,
   DuplicateJobError,
@@ -38,6 +39,7 @@ export { type TransactionHandle } from './transaction-handle';
 export { IWorkflowStorage, type NewInstance, type SignalDelivery } from './workflow-storage';
 export { inMemoryStorage, type InMemoryStorageOptions } from './in-memory';
 export { type Bookmark } from '../model/bookmark';
+export { type DefinitionRegistration, type WorkflowDefinitionRecord } from '../model/workflow-definition';
 export { InvalidArgumentError, InvalidCronError, InvalidPayloadError, MillraceError } from '../model/errors';
 export {
   type BookmarkId,

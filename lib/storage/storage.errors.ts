@@ -48,6 +48,21 @@ export class DuplicateInstanceError extends StorageError {
   }
 }
 
+/** Thrown by createInstance: the version that it would be started on has been registered with another shape since. Nothing was written. */
+export class DefinitionChangedError extends StorageError {
+  readonly code = 'MILLRACE_DEFINITION_CHANGED';
+
+  constructor(
+    readonly definitionId: string,
+    readonly version: number,
+  ) {
+    super(
+      `Another node has registered another graph as ${definitionId}@${version}, so this one starts no instances of it. ` +
+        'Give the newer graph a version of its own, or restart this node with it.',
+    );
+  }
+}
+
 /** A transition is rejected with it: it moves an instance on that does not exist, or no longer. */
 export class InstanceNotFoundError extends StorageError {
   readonly code = 'MILLRACE_INSTANCE_NOT_FOUND';

@@ -1,6 +1,7 @@
 import type { Bookmark } from '../model/bookmark';
 import type { InstanceId } from '../model/ids';
 import type { JobRecord } from '../model/job';
+import type { DefinitionRegistration, WorkflowDefinitionRecord } from '../model/workflow-definition';
 import type { Advance, WorkflowInstance } from '../model/workflow-instance';
 import type { TransactionHandle } from './transaction-handle';
 
@@ -23,10 +24,20 @@ export interface SignalDelivery {
 /** Workflow instances and their waits: what a provider implements of them. The rules of {@link IJobStorage} hold here too. */
 export abstract class IWorkflowStorage {
   /**
+   * Stores which shape a version of a workflow has, or brings its graph up to date where the shape is the same. Another shape
+   * replaces the stored one if `replace` is set or if no live instance of that version stands in a shape other than this.
+   * Of several nodes at once each gets an answer that fits one order; against a start, too, there is one order.
+   */
+  abstract registerDefinition(definition: WorkflowDefinitionRecord, replace: boolean): Promise<DefinitionRegistration>;
+
+  abstract getDefinition(id: string, version: number): Promise<WorkflowDefinitionRecord | null>;
+
+  /**
    * Stores an instance with its first jobs and waits, in one transaction. Its revision is 1, whatever was passed.
    *
    * @returns its id, or the id of the live instance that holds (tenant, definition, `startKey`); then nothing is stored
    * @throws {DuplicateInstanceError} the id is stored already
+   * @throws {DefinitionChangedError} its version is registered, and with another shape
    */
   abstract createInstance(creation: NewInstance, transaction?: TransactionHandle): Promise<InstanceId>;
 

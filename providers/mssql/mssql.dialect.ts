@@ -1,4 +1,4 @@
-import type { Dialect } from '../relational/dialect';
+import { type Dialect, MEMBERS, type RowsetColumns } from '../relational/dialect';
 import type { ColumnType, TableName } from '../relational/schema/tables';
 import { classifySqlServerError, SCHEMA_LOCK_NOT_GRANTED } from './mssql.errors';
 import { transactSql } from './mssql.sql';
@@ -22,9 +22,13 @@ function readAs(type: ColumnType): string {
 }
 
 /** Without it a value that was read from JSON has the database's collation, and comparing it to a column is an error. */
-function collated(name: string, type: ColumnType): string {
-  return type in NUMBERS ? name : `${name} ${COLLATE} as ${name}`;
+function collated(name: string, type: ColumnType, of = ''): string {
+  return type in NUMBERS ? `${of}${name}` : `${of}${name} ${COLLATE} as ${name}`;
 }
+
+const read = (columns: RowsetColumns) => Object.entries(columns).map(([name, type]) => `${name} ${readAs(type)}`);
+const listed = (columns: RowsetColumns, of?: string) =>
+  Object.entries(columns).map(([name, type]) => collated(name, type, of));
 
 const values = (parameter: string, type: ColumnType) =>
   `select ${collated('value', type)} from openjson(${parameter}) with (value ${readAs(type)} '$')`;
@@ -49,12 +53,13 @@ export function sqlServerDialect(schema: string): Dialect {
     tableExists: (name) => `select 1 as found where object_id('${table(name)}', 'U') is not null`,
     placeholders: { reused: true, at: (index) => `@${index}` },
 
-    rowset(parameter, columns, alias) {
-      const typed = Object.entries(columns);
-      const read = typed.map(([name, type]) => `${name} ${readAs(type)}`).join(', ');
-      const listed = typed.map(([name, type]) => collated(name, type)).join(', ');
-      return `(select ${listed} from openjson(${parameter}) with (${read})) as ${alias}`;
-    },
+    rowset: (parameter, columns, alias) =>
+      `(select ${listed(columns).join(', ')} from openjson(${parameter}) with (${read(columns).join(', ')})) as ${alias}`,
+
+    groupedRowset: (parameter, shared, own, alias) =>
+      `(select ${[...listed(shared, 'g.'), ...listed(own, 'm.')].join(', ')} ` +
+      `from openjson(${parameter}) with (${[...read(shared), `${MEMBERS} nvarchar(max) as json`].join(', ')}) as g ` +
+      `cross apply openjson(g.${MEMBERS}) with (${read(own).join(', ')}) as m) as ${alias}`,
 
     inList: (expression, parameter, type) => `${expression} in (${values(parameter, type)})`,
     // OPENJSON has no statistics either: its rows count as fifty, which leads the way along the primary key.

@@ -5,6 +5,8 @@ type TableNames = (name: TableName) => string;
 
 const WAIT = 'with (updlock, rowlock)';
 const SKIP = 'with (updlock, rowlock, readpast)';
+const SHARE = 'with (repeatableread, rowlock)';
+const LOCKS = { wait: WAIT, skip: SKIP, share: SHARE } as const;
 // Never a page: a locked page would hide the rows of others from claims, which read past it.
 const WRITE = 'with (rowlock)';
 
@@ -15,7 +17,7 @@ export function transactSql(table: TableNames) {
   return {
     select(parts: SelectParts): string {
       const as = parts.as ?? parts.table;
-      const lock = parts.lock === undefined ? '' : ` ${parts.lock === 'skip' ? SKIP : WAIT}`;
+      const lock = parts.lock === undefined ? '' : ` ${LOCKS[parts.lock]}`;
       return [
         `select ${parts.limit === undefined ? '' : `top (${parts.limit}) `}${parts.columns}`,
         `from ${parts.from ?? `${table(parts.table)} as ${as}${lock}`}`,
@@ -37,9 +39,13 @@ export function transactSql(table: TableNames) {
 
     insert(parts: InsertParts): string {
       const columns = parts.columns.join(', ');
-      return `insert into ${table(parts.table)} (${columns}) ${output('inserted', parts.returning)} ${
-        parts.unlessTaken ? selectFree(parts, parts.unlessTaken.column) : parts.select
-      }`;
+      return [
+        `insert into ${table(parts.table)} (${columns})`,
+        parts.returning.length > 0 && output('inserted', parts.returning),
+        parts.unlessTaken ? selectFree(parts, parts.unlessTaken.column) : parts.select,
+      ]
+        .filter(Boolean)
+        .join(' ');
     },
 
     delete(parts: DeleteParts): string {

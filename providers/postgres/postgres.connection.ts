@@ -126,7 +126,7 @@ function callerTransactions(schema: string): CallerTransactionSql {
     release: 'release savepoint millrace',
     rollback: 'rollback to savepoint millrace',
     limitWaits: (timeout) =>
-      `select current_setting('lock_timeout') as value, set_config('lock_timeout', '${Math.max(1, Math.round(timeout))}ms', true) as bounded`,
+      `select current_setting('lock_timeout') as value, pg_backend_pid() as backend, set_config('lock_timeout', '${Math.max(1, Math.round(timeout))}ms', true) as bounded`,
     restoreWaits: (value) => `select set_config('lock_timeout', '${value.replaceAll("'", "''")}', true) as restored`,
     wake: (step) => notifyStatement(channelOf(schema), step),
   };

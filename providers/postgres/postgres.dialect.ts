@@ -1,5 +1,5 @@
 import type { ColumnType, TableName } from '../relational/schema/tables';
-import type { Dialect, ErrorKind, InsertParts } from '../relational/dialect';
+import { type Dialect, type ErrorKind, type InsertParts, MEMBERS, type RowsetColumns } from '../relational/dialect';
 import { standardSql } from '../relational/standard-sql';
 import { channelOf } from './postgres.channel';
 
@@ -12,15 +12,22 @@ const TYPES: Record<Exclude<ColumnType, `text(${number})`>, string> = {
 };
 // Text is compared by byte, which is by code point, so equality and order depend on no locale of the server.
 const typeOf = (type: ColumnType) => (type in TYPES ? TYPES[type as keyof typeof TYPES] : 'text');
+const typed = (columns: RowsetColumns) => Object.entries(columns).map(([name, type]) => `${name} ${typeOf(type)}`);
+const named = (alias: string, columns: RowsetColumns) => Object.keys(columns).map((name) => `${alias}.${name}`);
+
+/** Wakes the workers of a queue, which is an expression. */
+const notify = (schema: string, queue: string) => `pg_notify('${channelOf(schema)}', 'r' || ${queue})`;
 
 /** PostgreSQL 14 and newer. */
 export function postgresDialect(schema: string): Dialect {
   const table = (name: TableName) => `"${schema}"."${name}"`;
   const sql = standardSql(
     table,
-    ({ table: name, as, lock }) =>
-      lock === 'skip' ? `for update of ${as ?? name} skip locked` : `for update of ${as ?? name}`,
-    (as, column) => `${as}.${column} as ${column}`, // a rowset beside the table may have a column of that name
+    ({ table: name, as, lock }) => {
+      if (lock === 'share') return `for share of ${as ?? name}`;
+      return lock === 'skip' ? `for update of ${as ?? name} skip locked` : `for update of ${as ?? name}`;
+    },
+    (as, column) => `${as}.${column}`, // a rowset beside the table may have a column of that name
   );
 
   return {
@@ -36,10 +43,13 @@ export function postgresDialect(schema: string): Dialect {
       `select 1 as found from pg_catalog.pg_tables where schemaname = '${schema}' and tablename = '${name}'`,
     placeholders: { reused: true, at: (index) => `$${index + 1}` },
 
-    rowset(parameter, columns, alias) {
-      const list = Object.entries(columns).map(([name, type]) => `${name} ${typeOf(type)}`);
-      return `jsonb_to_recordset(${parameter}::jsonb) as ${alias}(${list.join(', ')})`;
-    },
+    rowset: (parameter, columns, alias) =>
+      `jsonb_to_recordset(${parameter}::jsonb) as ${alias}(${typed(columns).join(', ')})`,
+
+    groupedRowset: (parameter, shared, own, alias) =>
+      `(select ${[...named('g', shared), ...named('m', own)].join(', ')} ` +
+      `from jsonb_to_recordset(${parameter}::jsonb) as g(${[...typed(shared), `${MEMBERS} jsonb`].join(', ')}) ` +
+      `cross join lateral jsonb_to_recordset(g.${MEMBERS}) as m(${typed(own).join(', ')})) as ${alias}`,
 
     inList: (expression, parameter, type) =>
       `${expression} = any(array(select value::${typeOf(type)} from jsonb_array_elements_text(${parameter}::jsonb)))`,
@@ -54,12 +64,16 @@ export function postgresDialect(schema: string): Dialect {
     insertNotifies: true,
 
     insert(parts: InsertParts): string {
-      if (!parts.notify) return sql.insert(parts);
-      const inserted = sql.insert({ ...parts, returning: [...new Set([...parts.returning, 'queue', 'state'])] });
       // Inside the insert's own commit: pg_notify in a commit of its own makes all committers queue at one lock.
+      if (parts.notify === undefined) return sql.insert(parts);
+      if (parts.notify !== 'gained') {
+        const queues = `jsonb_array_elements_text(${parts.notify}::jsonb)`;
+        return `with inserted as (${sql.insert(parts)}) select ${notify(schema, 'value')} as woken from ${queues}`;
+      }
+      const inserted = sql.insert({ ...parts, returning: [...new Set([...parts.returning, 'queue', 'state'])] });
       return `
         with inserted as (${inserted}),
-        woken as (select pg_notify('${channelOf(schema)}', 'r' || queue) from (select distinct queue from inserted where state = 1) q)
+        woken as (select ${notify(schema, 'queue')} from (select distinct queue from inserted where state = 1) q)
         select ${parts.returning.join(', ')}, (select count(*) from woken) as woken from inserted`;
     },
 

@@ -8,8 +8,13 @@ import { statementName } from './postgres.prepared';
 /** What Millrace uses of a client of the `pg` package. */
 interface PostgresClient {
   readonly processID?: number;
-  query(text: string | { name?: string; text: string; values?: unknown[] }): Promise<{ rows: Row[] }>;
+  query(
+    text: string | { name?: string; text: string; values?: unknown[]; types?: typeof AS_TEXT },
+  ): Promise<{ rows: Row[] }>;
 }
+
+/** Values as the server writes them: whoever reads a row knows what its columns are, and makes numbers of what is one. */
+const AS_TEXT = { getTypeParser: () => (value: string) => value };
 
 /** Statements go to the driver's own connection, by name: through TypeORM's query method they would be planned anew each time. */
 export class PostgresDriver implements AsyncDriver {
@@ -34,13 +39,11 @@ export class PostgresDriver implements AsyncDriver {
     }
   }
 
-  async blockerOf(session: Session): Promise<string | null> {
-    const { processId } = session as PostgresSession;
-    if (processId === null) return null;
+  async blockerOf(backend: number): Promise<string | null> {
     const own = await this.acquire();
     try {
       const [row] = await own.ask(
-        `select a.pid, a.application_name from unnest(pg_blocking_pids(${processId})) b join pg_stat_activity a on a.pid = b limit 1`,
+        `select a.pid, a.application_name from unnest(pg_blocking_pids(${backend})) b join pg_stat_activity a on a.pid = b limit 1`,
       );
       return row ? `backend ${String(row['pid'])} (${String(row['application_name']) || 'no application name'})` : null;
     } finally {
@@ -57,13 +60,13 @@ class PostgresSession implements Session {
     private readonly prepared: boolean,
   ) {}
 
-  get processId(): number | null {
-    return this.client.processID ?? null;
+  get backend(): number | undefined {
+    return this.client.processID;
   }
 
   async run(statement: CompiledStatement, values: Value[]): Promise<readonly Row[]> {
     const name = this.prepared && statement.name !== '' ? { name: statementName(statement) } : {};
-    return (await this.client.query({ ...name, text: statement.sql, values })).rows;
+    return (await this.client.query({ ...name, text: statement.sql, values, types: AS_TEXT })).rows;
   }
 
   async ask(text: string): Promise<readonly Row[]> {

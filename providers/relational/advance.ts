@@ -3,10 +3,12 @@ import {
   type Bookmark,
   type InstanceChange,
   isInstanceTerminal,
+  isTerminal,
   type JobId,
   type JobRecord,
   JobState,
   jobStateOf,
+  type TransitionTarget,
   type RunningStep,
   type ScopeCancellation,
   type WorkflowInstance,
@@ -90,12 +92,12 @@ export class InstanceDraft {
    * Calls `advance` and answers the draft with its change; null when nothing moves.
    *
    * @param later jobs of the same flush whose transitions have not been decided yet: they count as still running
-   * @param done jobs of the same flush that have been decided, this one included: nothing can be cancelled of them
+   * @param decided what the jobs of the same flush become whose transitions come before, and this one's own
    */
   *advance(
     advance: Advance,
     later: readonly FlushedJob[],
-    done: ReadonlySet<JobId>,
+    decided: ReadonlyMap<JobId, TransitionTarget>,
     now: Date,
   ): Operation<InstanceDraft | null> {
     let change = advance(this.instance, { kind: 'called' });
@@ -106,9 +108,9 @@ export class InstanceDraft {
       const cancel: ScopeCancellation | null = draft.take(change, now);
       if (cancel === null) return draft;
       if (round === MOST_CANCELLATIONS) throw new Error('An advance asked for cancellations without end.');
-      const stillRunning = yield* draft.cancelScopes(cancel, later, done);
+      const { stillRunning, cancelled } = yield* draft.cancelScopes(cancel, later, decided);
       draft.add(change);
-      change = advance(draft.instance, { kind: 'cancelled', scopes: cancel.scopes, stillRunning });
+      change = advance(draft.instance, { kind: 'cancelled', scopes: cancel.scopes, stillRunning, cancelled });
       if (change === null) return draft;
     }
   }
@@ -140,10 +142,16 @@ export class InstanceDraft {
   private *cancelScopes(
     cancel: ScopeCancellation,
     later: readonly FlushedJob[],
-    done: ReadonlySet<JobId>,
-  ): Operation<readonly RunningStep[]> {
+    decided: ReadonlyMap<JobId, TransitionTarget>,
+  ): Operation<{ readonly stillRunning: readonly RunningStep[]; readonly cancelled: readonly RunningStep[] }> {
+    const cancelled = new Map<JobId, RunningStep>();
     // What an earlier event of this flush wanted to insert ends before it is a row.
-    this.inserts = this.inserts.filter((job) => !isWithin(job.scope ?? '', cancel.scopes));
+    this.inserts = this.inserts.filter((job) => {
+      const scope = job.scope ?? '';
+      if (!isWithin(scope, cancel.scopes)) return true;
+      cancelled.set(job.id, { id: job.id, position: job.position, scope });
+      return false;
+    });
     const stillRunning = new Map<JobId, RunningStep>();
     for (const job of later) {
       if (job.instanceId !== this.instance.id || !isWithin(job.scope ?? '', cancel.scopes)) continue;
@@ -151,15 +159,22 @@ export class InstanceDraft {
     }
     for (const row of yield* this.openJobsWithin(cancel.scopes)) {
       const id = String(row['id']);
-      if (done.has(id)) continue;
-      if (jobStateOf(Number(row['state'])) !== JobState.Processing) this.cancelled.add(id);
-      else stillRunning.set(id, { id, position: (row['position'] ?? null) as string | null, scope: scopeOf(row) });
+      const target = decided.get(id);
+      if (target !== undefined && isTerminal(target)) continue;
+      const step: RunningStep = { id, position: (row['position'] ?? null) as string | null, scope: scopeOf(row) };
+      // A job that has been put back by this flush waits to run already.
+      const waits = target !== undefined || jobStateOf(Number(row['state'])) !== JobState.Processing;
+      if (!waits) stillRunning.set(id, step);
+      else if (!this.cancelled.has(id)) {
+        this.cancelled.add(id);
+        cancelled.set(id, step);
+      }
     }
     for (const id of stillRunning.keys()) {
       // A job once asked to stop is not told to finish in peace.
       if (this.running.get(id) !== 'abort') this.running.set(id, cancel.running);
     }
-    return [...stillRunning.values()];
+    return { stillRunning: byId(stillRunning), cancelled: byId(cancelled) };
   }
 
   /** Only the holder of the instance's lock waits for locks on its jobs. */
@@ -169,6 +184,10 @@ export class InstanceDraft {
     if (ids.length === 0) return [];
     return yield* query(advanceStatements.lockJobs, { ids: JSON.stringify(ids) });
   }
+}
+
+function byId(steps: ReadonlyMap<JobId, RunningStep>): RunningStep[] {
+  return [...steps.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 function scopeOf(row: Row): string {

@@ -1,32 +1,44 @@
 import { JOB_STATE_CODES, type JobTransition, type TransitionResult } from '../../lib/storage';
+import type { Dialect, SelectParts } from './dialect';
 import { type Operation, query, type Row } from './operation';
 import { typesOf } from './schema/tables';
 import type { Statement } from './statement';
 
 const FENCE_COLUMNS = 'id, state, worker_id, attempt, has_continuations, closing, queue, position, scope';
 
+/** Fence, skip what is held, and leave parents of continuations to the full way, all in one statement. */
+const succeedWhere = (d: Dialect, attempts: Pick<SelectParts, 'join' | 'where'>) =>
+  d.update({
+    table: 'jobs',
+    as: 'j',
+    set: 'state = 3, finished_at = :now, worker_id = null, lease_until = null, active_key = null',
+    // By id; `+ 0` keeps planners from walking the partial index of running jobs as well.
+    where: `j.state + 0 = 2 and ${d.inSelect(
+      'j.id',
+      d.select({
+        columns: 'k.id',
+        table: 'jobs',
+        as: 'k',
+        ...attempts,
+        where: `k.state + 0 = 2 and k.worker_id = :workerId and k.has_continuations = 0 and ${attempts.where}`,
+        lock: 'skip',
+      }),
+    )}`,
+    returning: ['id'],
+  });
+
 export const applyStatements = {
-  /** The usual case, one statement: fence, skip what is held, and leave parents of continuations to the full way. */
+  /** The usual case: nearly all jobs succeed at their first attempt. */
+  succeedAtOneAttempt: {
+    name: 'apply_succeeded_at_one',
+    text: (d) => succeedWhere(d, { where: `k.attempt = :attempt and ${d.inList('k.id', ':ids', 'id')}` }),
+  },
   succeed: {
     name: 'apply_succeeded',
     text: (d) =>
-      d.update({
-        table: 'jobs',
-        as: 'j',
-        set: 'state = 3, finished_at = :now, worker_id = null, lease_until = null, active_key = null',
-        // By id; `+ 0` keeps planners from walking the partial index of running jobs as well.
-        where: `j.state + 0 = 2 and ${d.inSelect(
-          'j.id',
-          d.select({
-            columns: 'k.id',
-            table: 'jobs',
-            as: 'k',
-            join: `join ${d.rowset(':claims', typesOf('jobs', ['id', 'attempt']), 'r')} on r.id = k.id and r.attempt = k.attempt`,
-            where: `k.state + 0 = 2 and k.worker_id = :workerId and k.has_continuations = 0 and ${d.narrowTo('k.id', ':ids')}`,
-            lock: 'skip',
-          }),
-        )}`,
-        returning: ['id'],
+      succeedWhere(d, {
+        join: `join ${d.rowset(':claims', typesOf('jobs', ['id', 'attempt']), 'r')} on r.id = k.id and r.attempt = k.attempt`,
+        where: d.narrowTo('k.id', ':ids'),
       }),
   },
   lockJobs: {
@@ -84,12 +96,11 @@ export function* succeed(
   workerId: string,
   now: number,
 ): Operation<(TransitionResult | null)[]> {
-  const rows = yield* query(applyStatements.succeed, {
-    claims: JSON.stringify(transitions.map(({ id, attempt }) => ({ id, attempt }))),
-    ids: idsOf(transitions),
-    workerId,
-    now,
-  });
+  const common = { ids: idsOf(transitions), workerId, now };
+  const attempt = transitions[0]?.attempt ?? 0;
+  const rows = transitions.every((transition) => transition.attempt === attempt)
+    ? yield* query(applyStatements.succeedAtOneAttempt, { ...common, attempt })
+    : yield* query(applyStatements.succeed, { ...common, claims: claimsOf(transitions) });
   if (rows.length === transitions.length) return transitions.map(() => APPLIED);
 
   const applied = new Set(rows.map((row) => row['id']));
@@ -110,6 +121,10 @@ export const HELD: TransitionResult = { outcome: 'held' };
 
 export function idsOf(items: readonly { readonly id: string }[]): string {
   return JSON.stringify(items.map(({ id }) => id));
+}
+
+function claimsOf(transitions: readonly JobTransition[]): string {
+  return JSON.stringify(transitions.map(({ id, attempt }) => ({ id, attempt })));
 }
 
 export function byId(rows: readonly Row[]): Map<string, Row> {

@@ -10,6 +10,8 @@ import { type CompiledStatement, StatementCache, type Value, valuesOf } from './
 
 /** One connection, for as long as one operation needs it. */
 export interface Session {
+  /** The server's number for it, where {@link AsyncDriver.blockerOf} takes one. */
+  readonly backend?: number | undefined;
   run(statement: CompiledStatement, values: Value[]): Promise<readonly Row[]>;
   /** Begins a transaction whose statements wait for a lock {@link LOCK_SLICE} at the most. */
   begin(): Promise<void>;
@@ -24,8 +26,8 @@ export interface Session {
 /** What an asynchronous driver gives. */
 export interface AsyncDriver {
   acquire(): Promise<Session>;
-  /** Who keeps this session waiting, in words for an error; null when that cannot be told. */
-  blockerOf?(session: Session): Promise<string | null>;
+  /** Who keeps a backend waiting, whoever's session it serves, in words for an error; null when that cannot be told. */
+  blockerOf?(backend: number): Promise<string | null>;
 }
 
 /** A transaction of ours waits this long for a lock, then starts over: below any deadlock timeout, so it is never the application that is shot. */
@@ -84,7 +86,7 @@ export class AsyncDatabase implements Database {
   }
 
   async join<T>(handle: TransactionHandle, operation: OperationFactory<T>, waitsFor?: string): Promise<T> {
-    return this.callers.join(handle, operation, waitsFor);
+    return this.callers.join(handle, operation, waitsFor, (backend) => this.blockerOf(backend));
   }
 
   private async attempt<T>(
@@ -121,9 +123,14 @@ export class AsyncDatabase implements Database {
 
   private async watchBlocker(session: Session): Promise<string | null> {
     await sleep(LOCK_SLICE / 2);
-    const blocker = this.driver.blockerOf?.(session).catch(() => null) ?? null;
+    const blocker = this.blockerOf(session.backend);
     // To ask takes a second connection, and the pool may have none until this very call gives its own back.
     return Promise.race([blocker, sleep(LOCK_SLICE / 2).then(() => null)]);
+  }
+
+  private async blockerOf(backend: number | undefined): Promise<string | null> {
+    if (backend === undefined) return null;
+    return (await this.driver.blockerOf?.(backend).catch(() => null)) ?? null;
   }
 }
 

@@ -1,4 +1,5 @@
 import { InvalidTransactionError, MillraceError, type Milliseconds, type TransactionHandle } from '../../lib/storage';
+import { BlockerWatch } from './blocker-watch';
 import { lockTimeoutError } from './lock-timeout';
 import type { OperationFactory } from './database';
 import type { Dialect } from './dialect';
@@ -13,7 +14,10 @@ export interface CallerTransactionSql {
   /** Null where a savepoint needs no release. */
   readonly release: string | null;
   readonly rollback: string;
-  /** Bounds the waits of this operation and gives the setting before as `value`; null where waiting needs no bound. */
+  /**
+   * Bounds the waits of this operation; null where waiting needs no bound. Gives the setting before as `value`, and as
+   * `backend` what {@link BlockerOf} takes, where there is one.
+   */
   limitWaits(timeout: Milliseconds): string | null;
   restoreWaits(value: string): string;
   /** A statement that sends a wake-up with the caller's commit; null where the next probe has to find the job. */
@@ -27,6 +31,9 @@ export interface CallerTransactionSql {
   /** A better error than the driver's own, where there is one to give. */
   explain?(error: unknown): MillraceError | null;
 }
+
+/** Who keeps a backend of the database waiting, in words for an error; null when that cannot be told. */
+export type BlockerOf = (backend: number) => Promise<string | null>;
 
 /**
  * Runs operations inside transactions of the application. Operations that join one connection are queued, each to its
@@ -46,10 +53,16 @@ export class CallerTransactions {
     this.statements = new StatementCache(dialect);
   }
 
-  async join<T>(handle: TransactionHandle, operation: OperationFactory<T>, waitsFor?: string): Promise<T> {
+  /** @param blockerOf asked on another connection who is in the way, when a wait for a lock is about to be given up */
+  async join<T>(
+    handle: TransactionHandle,
+    operation: OperationFactory<T>,
+    waitsFor?: string,
+    blockerOf?: BlockerOf,
+  ): Promise<T> {
     const connection = connectionOf(handle);
     const before = this.queues.get(connection) ?? Promise.resolve();
-    const mine = before.then(() => this.run(handle, connection, operation, waitsFor));
+    const mine = before.then(() => this.run(handle, connection, operation, waitsFor, blockerOf));
     this.queues.set(
       connection,
       mine.catch(() => undefined),
@@ -62,6 +75,7 @@ export class CallerTransactions {
     connection: object,
     operation: OperationFactory<T>,
     waitsFor: string | undefined,
+    blockerOf: BlockerOf | undefined,
   ): Promise<T> {
     if (isOpen(handle) === false) {
       throw new InvalidTransactionError(
@@ -69,18 +83,23 @@ export class CallerTransactions {
       );
     }
     await this.openSavepoint(handle);
+    const watch = new BlockerWatch(this.lockTimeout);
     try {
       await this.checkStore(handle, connection);
       const limit = this.sql.limitWaits(this.lockTimeout);
       const [previous] = limit === null ? [] : rowsOf(await handle.query(limit));
+      if (blockerOf && previous?.['backend']) watch.start(() => blockerOf(Number(previous['backend'])));
       const result = await runAsync(operation({ again: false }), this.stepper(handle));
       if (previous) await handle.query(this.sql.restoreWaits(String(previous['value'])));
       if (this.sql.release !== null) await handle.query(this.sql.release);
       return result;
     } catch (error) {
+      const blocker = watch.lastSeen;
       // When even this fails the caller's transaction is lost, and its own next statement will say so.
       await handle.query(this.sql.rollback).catch(() => undefined);
-      throw this.explained(error, waitsFor);
+      throw this.explained(error, waitsFor, blocker);
+    } finally {
+      watch.stop();
     }
   }
 
@@ -95,11 +114,11 @@ export class CallerTransactions {
     }
   }
 
-  private explained(error: unknown, waitsFor: string | undefined): unknown {
+  private explained(error: unknown, waitsFor: string | undefined, blocker: string | null): unknown {
     if (error instanceof MillraceError) return error;
     const explanation = this.sql.explain?.(error);
     if (explanation) return explanation;
-    return this.dialect.classify(error) === 'locked' ? lockTimeoutError({ waitsFor }, null, error) : error;
+    return this.dialect.classify(error) === 'locked' ? lockTimeoutError({ waitsFor }, blocker, error) : error;
   }
 
   private async checkStore(handle: TransactionHandle, connection: object): Promise<void> {

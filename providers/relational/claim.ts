@@ -2,7 +2,7 @@ import { type ClaimedJob, type ClaimRequest, SUSPECT_INTERRUPTIONS } from '../..
 import { recordAttempts } from './attempts';
 import type { Dialect, SelectParts } from './dialect';
 import { type Operation, query, type Row } from './operation';
-import { CLAIMED_COLUMNS, claimedJobOf } from './rows';
+import { CLAIMED_COLUMNS, claimedJobOf, MOSTLY_ZERO } from './rows';
 import type { Statement } from './statement';
 
 const ORDER = 'priority desc, ready_at, id';
@@ -33,6 +33,7 @@ const take = (d: Dialect, where: string, set = '') =>
     set: `state = 2, worker_id = :workerId, lease_until = :leaseUntil, attempt = j.attempt + 1${set}`,
     where,
     returning: CLAIMED_COLUMNS,
+    sparse: MOSTLY_ZERO,
   });
 
 export const claimStatements = {

@@ -9,7 +9,8 @@ const CHILDREN = {
   orderBy: 'id',
 } as const;
 
-const awaiting = (d: Dialect) => `${d.inList('parent_id', ':parents', 'id')} and state = 7`;
+const awaiting = (d: Dialect) =>
+  `${d.inList('parent_id', ':parents', 'id')} and parent_id is not null and state + 0 = 7`;
 
 export const continuationStatements = {
   read: {

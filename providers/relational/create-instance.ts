@@ -1,4 +1,5 @@
 import {
+  DefinitionChangedError,
   DuplicateInstanceError,
   type InstanceId,
   isInstanceTerminal,
@@ -7,23 +8,29 @@ import {
   type WorkflowInstance,
 } from '../../lib/storage';
 import { insertBookmarks } from './bookmarks';
+import { getDefinition, sharedShape } from './definitions';
 import type { Dialect } from './dialect';
 import { enqueue } from './enqueue';
 import { insertRows } from './insert-rows';
 import { type Operation, query } from './operation';
-import { activeStartKeyOf, INSTANCE_COLUMNS, instanceToRow } from './rows';
+import { activeStartKeyOf, definitionKeyOf, INSTANCE_COLUMNS, instanceToRow } from './rows';
 import type { Statement } from './statement';
 import { givesRows } from './upsert';
 
 const COLUMNS = [...INSTANCE_COLUMNS, 'active_start_key'] as const;
 
-/** Gives no row where the id is stored, and with `keyed` none where a live instance holds the start key. */
+/**
+ * Gives no row where the id is stored, none where the version is registered with another shape, and with `keyed` none
+ * where a live instance holds the start key.
+ */
 const insert = (d: Dialect, keyed: boolean) =>
   insertRows(d, {
     table: 'workflow_instances',
     columns: COLUMNS,
     rows: ':instance',
-    where: `not exists (select 1 from ${d.table('workflow_instances')} as x where x.id = :id)`,
+    where:
+      `not exists (select 1 from ${d.table('workflow_instances')} as x where x.id = :id) ` +
+      `and coalesce(${sharedShape(d)}, :shape) = :shape`,
     ...(keyed && { unlessTaken: 'active_start_key' as const }),
     returning: ['id'],
   });
@@ -41,10 +48,12 @@ export const createInstanceStatements = {
   },
 } satisfies Record<string, Statement>;
 
-const KEY_ROUNDS = 5;
+const ROUNDS = 5;
 
 /**
  * Stores an instance with its first jobs and waits. See IWorkflowStorage.createInstance.
+ *
+ * Locks are taken in one order: the definition, shared and in the statement of the insert, then the instance and its start key.
  *
  * @param again an earlier run may have been committed: then the instance is there
  */
@@ -69,28 +78,51 @@ function firstRecord(instance: WorkflowInstance, now: Date): WorkflowInstance {
 
 /** Answers null when the instance is stored, or the live one that holds its start key. */
 function* insertUnlessHeld(instance: WorkflowInstance): Operation<InstanceId | null> {
-  const { id, tenantId, definitionId, startKey, state } = instance;
-  const key = isInstanceTerminal(state) ? null : activeStartKeyOf(tenantId, definitionId, startKey);
-  const statement = key === null ? createInstanceStatements.insert : createInstanceStatements.insertUnlessTaken;
-  for (let round = 0; round < KEY_ROUNDS; round++) {
-    if (yield* givesRows(statement, { id, instance: JSON.stringify([instanceToRow(instance, key)]) })) return null;
-    if (yield* exists(id)) throw new DuplicateInstanceError(id);
-    const [holder] = key === null ? [] : yield* query(createInstanceStatements.holder, { key });
-    if (holder) return String(holder['id']);
-    // The holder ended between the two statements and left the key free: insert again.
+  const { id, definitionId, definitionVersion, shapeHash, startKey, state } = instance;
+  const key = activeStartKeyOf(instance.tenantId, definitionId, startKey);
+  // What has ended by its start takes no key, but does not come into being beside a live holder either.
+  const taken = isInstanceTerminal(state) ? null : key;
+  if (key !== taken) {
+    const holder = yield* holderOf(key);
+    if (holder !== null) return holder;
   }
-  throw new StartKeyUnresolvableError(startKey ?? '');
+  const values = {
+    id,
+    instance: JSON.stringify([instanceToRow(instance, taken)]),
+    key: definitionKeyOf(definitionId, definitionVersion),
+    shape: shapeHash,
+  };
+  const statement = taken === null ? createInstanceStatements.insert : createInstanceStatements.insertUnlessTaken;
+  for (let round = 0; round < ROUNDS; round++) {
+    if (yield* givesRows(statement, values)) return null;
+    if (yield* exists(id)) throw new DuplicateInstanceError(id);
+    const holder = yield* holderOf(taken);
+    if (holder !== null) return holder;
+    const registered = yield* getDefinition(definitionId, definitionVersion);
+    if (registered && registered.shapeHash !== shapeHash)
+      throw new DefinitionChangedError(definitionId, definitionVersion);
+    // What was in the way is gone by now: insert again.
+  }
+  throw new StartUnresolvableError(id);
+}
+
+function* holderOf(key: string | null): Operation<InstanceId | null> {
+  const [holder] = key === null ? [] : yield* query(createInstanceStatements.holder, { key });
+  return holder ? String(holder['id']) : null;
 }
 
 function* exists(id: InstanceId): Operation<boolean> {
   return yield* givesRows(createInstanceStatements.exists, { id });
 }
 
-/** Thrown when a start key was held at each of several tries and its holder gone at each look. Nothing was stored. */
-export class StartKeyUnresolvableError extends StorageError {
-  readonly code = 'MILLRACE_START_KEY_UNRESOLVABLE';
+/** Thrown when something was in the way of a start at each of several tries, and gone at each look. Nothing was stored. */
+export class StartUnresolvableError extends StorageError {
+  readonly code = 'MILLRACE_START_UNRESOLVABLE';
 
-  constructor(readonly startKey: string) {
-    super(`The live instance with key "${startKey}" changed at every look. Nothing was stored; start again.`);
+  constructor(readonly instanceId: InstanceId) {
+    super(
+      `What kept workflow instance ${instanceId} from being started, its start key or the shape of its version, changed at ` +
+        'every look. Nothing was stored; start again.',
+    );
   }
 }

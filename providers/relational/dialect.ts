@@ -3,8 +3,11 @@ import type { ColumnType, Table, TableName } from './schema/tables';
 /** Names and types of the columns that a JSON parameter is read as. */
 export type RowsetColumns = Readonly<Record<string, ColumnType>>;
 
-/** `wait` for rows that somebody holds, or `skip` them. */
-export type LockMode = 'wait' | 'skip';
+/** The property of a group that holds its rows, see {@link Dialect.groupedRowset}. */
+export const MEMBERS = 'members';
+
+/** `wait` for rows that somebody holds, or `skip` them; `share` waits, too, and keeps others from changing them but not from sharing. */
+export type LockMode = 'wait' | 'skip' | 'share';
 
 export interface SelectParts {
   readonly columns: string;
@@ -31,6 +34,8 @@ export interface UpdateParts {
   readonly from?: string;
   readonly where: string;
   readonly returning: readonly string[];
+  /** Columns of `returning` that mostly hold 0: it may be answered as null, where that is cheaper to send and to read. */
+  readonly sparse?: readonly string[];
 }
 
 export interface InsertParts {
@@ -40,8 +45,11 @@ export interface InsertParts {
   readonly select: string;
   /** A nullable column under a unique index: rows whose value is taken are left out instead of failing. */
   readonly unlessTaken?: { readonly column: string; readonly value: string };
-  /** Sends a wake-up for each queue that gained a claimable job, in the same statement, where the database can do that. */
-  readonly notify?: boolean;
+  /**
+   * Sends wake-ups in the same statement, where the database can do that: for each queue that `gained` a claimable job,
+   * or for those of a parameter, a JSON array, which costs less.
+   */
+  readonly notify?: 'gained' | `:${string}`;
   readonly returning: readonly string[];
 }
 
@@ -85,6 +93,11 @@ export interface Dialect {
   readonly placeholders: { readonly reused: boolean; at(index: number): string };
   /** Reads a JSON array of objects as rows, for a from-clause. */
   rowset(parameter: string, columns: RowsetColumns, alias: string): string;
+  /**
+   * The same for rows in groups: an object holds the columns of `shared`, which all rows of its group have in common, and
+   * under {@link MEMBERS} an array of objects with the columns of `own`.
+   */
+  groupedRowset(parameter: string, shared: RowsetColumns, own: RowsetColumns, alias: string): string;
   /** A condition: `expression` equals one of the values of a JSON array. */
   inList(expression: string, parameter: string, type: ColumnType): string;
   /**

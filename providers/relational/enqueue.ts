@@ -1,5 +1,4 @@
 import {
-  InvalidJobRecordError,
   DuplicateJobError,
   isTerminal,
   type JobId,
@@ -11,58 +10,38 @@ import {
   WorkflowJobParentError,
 } from '../../lib/storage';
 import type { Dialect } from './dialect';
-import { chunksOf, LARGEST_STATEMENT } from './chunks';
+import { LARGEST_STATEMENT } from './chunks';
+import { isPlain } from './new-jobs';
 import { type Operation, query, signalReady } from './operation';
-import { activeKeyOf, jobToRow } from './rows';
-import { type JobColumn, typesOf } from './schema/tables';
+import { activeKeyOf, groupedJobs, OWN_COLUMNS, SHARED_COLUMNS } from './rows';
+import { typesOf } from './schema/tables';
 import type { Statement } from './statement';
 
-const COLUMNS = [
-  'id',
-  'created_at',
-  'ready_at',
-  'due_at',
-  'finished_at',
-  'occurrence_at',
-  'parent_id',
-  'requeued_from',
-  'instance_id',
-  'priority',
-  'state',
-  'queue',
-  'handler',
-  'args',
-  'arg_types',
-  'retry_kind',
-  'retry_max_attempts',
-  'retry_base_delay',
-  'retry_max_delay',
-  'timeout_ms',
-  'idempotency_key',
-  'active_key',
-  'tenant_id',
-  'recurring_id',
-  'trace_parent',
-  'position',
-  'scope',
-] as const satisfies readonly JobColumn[];
+const COLUMNS = [...OWN_COLUMNS, ...SHARED_COLUMNS];
 
-const insertJobs = (d: Dialect, keyed: boolean) =>
-  d.insert({
-    table: 'jobs',
-    columns: COLUMNS,
-    // Keys are taken in one order by everybody: two batches with the same keys in opposite order cannot deadlock.
-    select:
-      `select ${COLUMNS.map((column) => (column === 'priority' ? 'coalesce(r.priority, 0)' : `r.${column}`)).join(', ')} ` +
-      `from ${d.rowset(':jobs', typesOf('jobs', COLUMNS), 'r')} where 1 = 1${keyed ? ' order by r.active_key, r.id' : ''}`,
-    ...(keyed && { unlessTaken: { column: 'active_key', value: 'r.active_key' } }),
-    notify: true,
-    returning: ['id'],
-  });
+const selectRows = (d: Dialect) => {
+  const groups = d.groupedRowset(':jobs', typesOf('jobs', SHARED_COLUMNS), typesOf('jobs', OWN_COLUMNS), 'r');
+  return `select ${COLUMNS.map((column) => `r.${column}`).join(', ')} from ${groups} where 1 = 1`;
+};
 
 export const enqueueStatements = {
-  insert: { name: 'enqueue', text: (d) => insertJobs(d, false) },
-  insertUnlessTaken: { name: 'enqueue_unless_taken', text: (d) => insertJobs(d, true) },
+  insert: {
+    name: 'enqueue',
+    text: (d) => d.insert({ table: 'jobs', columns: COLUMNS, select: selectRows(d), notify: ':ready', returning: [] }),
+  },
+  insertUnlessTaken: {
+    name: 'enqueue_unless_taken',
+    text: (d) =>
+      d.insert({
+        table: 'jobs',
+        columns: COLUMNS,
+        // Keys are taken in one order by everybody: two batches with the same keys in opposite order cannot deadlock.
+        select: `${selectRows(d)} order by r.active_key, r.id`,
+        unlessTaken: { column: 'active_key', value: 'r.active_key' },
+        notify: 'gained',
+        returning: ['id'],
+      }),
+  },
   holders: {
     name: 'enqueue_holders',
     text: (d) =>
@@ -98,44 +77,6 @@ export const enqueueStatements = {
 
 const KEY_ROUNDS = 5;
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
-/** Ids, instants and column names of a job as JSON, at the most. */
-const SIZE_OF_NUMBERS = 1024;
-/** Text inside JSON text at worst doubles: it holds quotes and backslashes to escape, and no control characters. */
-const LARGEST_ESCAPE = 2;
-
-/** True when no job needs a look at other rows, and all of them fit one statement: then it is its own transaction. */
-export function isOneStatement(jobs: readonly JobRecord[]): boolean {
-  let size = 0;
-  for (const job of jobs) {
-    if (job.idempotencyKey !== null || job.state === JobState.Awaiting) return false;
-    size += SIZE_OF_NUMBERS + LARGEST_ESCAPE * lengthOf(job);
-  }
-  return size < LARGEST_STATEMENT;
-}
-
-function lengthOf({
-  args,
-  argTypes,
-  handler,
-  queue,
-  position,
-  scope,
-  tenantId,
-  recurringId,
-  traceParent,
-}: JobRecord): number {
-  const texts = [args, argTypes, handler, queue, position, scope, tenantId, recurringId, traceParent];
-  return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
-}
-
-/** What an enqueue may have to wait for, in words for an error. */
-export function waitsOf(jobs: readonly JobRecord[]): string {
-  const keyed = jobs.find((job) => job.idempotencyKey !== null);
-  if (keyed) return `idempotency key "${keyed.idempotencyKey}"`;
-  const continuation = jobs.find((job) => job.state === JobState.Awaiting);
-  return continuation ? `parent job ${continuation.parentId}` : 'the store';
-}
-
 /** Not the key of an active job: losing a race for that one is settled by another try. */
 function isDuplicateId(d: Dialect, error: unknown): boolean {
   return d.classify(error) === 'duplicate' && !(error as Error).message.includes('active_key');
@@ -147,34 +88,16 @@ function* firstStored(jobs: readonly JobRecord[], error: unknown): Operation<Job
   const told = UUID.exec((error as { detail?: string }).detail ?? '')?.[0];
   if (told !== undefined || jobs.length === 1) return told ?? first;
   try {
-    const [row] = yield* query(enqueueStatements.stored, { ids: JSON.stringify(jobs.map((job) => job.id)) });
+    const [row] = yield* query(enqueueStatements.stored, { ids: JSON.stringify(idsOf(jobs)) });
     return row ? String(row['id']) : first;
   } catch {
     return first; // the transaction takes no further statement
   }
 }
 
-/** Checks what can be checked without the database. */
-export function checkNewJobs(jobs: readonly JobRecord[]): void {
-  const later = new Set(jobs.map((job) => job.id));
-  const ids = new Set<JobId>();
-  for (const job of jobs) {
-    if (ids.has(job.id)) throw new DuplicateJobError(job.id);
-    ids.add(job.id);
-    later.delete(job.id);
-    if (job.state === JobState.Awaiting) {
-      if (job.parentId === null) throw new InvalidJobRecordError(`Job ${job.id} is Awaiting and names no parent.`);
-      if (later.has(job.parentId)) throw new ParentJobNotFoundError(job.parentId, job.id);
-    } else if (job.state !== JobState.Enqueued && job.state !== JobState.Scheduled) {
-      throw new InvalidJobRecordError(
-        `Job ${job.id} cannot start as ${job.state}: use Enqueued, Scheduled or Awaiting.`,
-      );
-    }
-  }
-}
-
 /** Stores jobs and answers their effective ids, see IJobStorage.enqueue. The transaction around it makes it all or none. */
 export function* enqueue(d: Dialect, jobs: readonly JobRecord[], now: number, again: boolean): Operation<JobId[]> {
+  if (!again && jobs.every(isPlain)) return idsOf(yield* insertOnce(d, jobs));
   const effective = new Map<JobId, JobId>();
   let waiting: readonly JobRecord[] = jobs;
   if (again) waiting = yield* withoutStored(jobs, effective);
@@ -191,7 +114,7 @@ export function* enqueue(d: Dialect, jobs: readonly JobRecord[], now: number, ag
 
 /** After a lost answer: if one of the jobs is there, they were all committed. */
 function* withoutStored(jobs: readonly JobRecord[], effective: Map<JobId, JobId>): Operation<readonly JobRecord[]> {
-  const rows = yield* query(enqueueStatements.stored, { ids: JSON.stringify(jobs.map((job) => job.id)) });
+  const rows = yield* query(enqueueStatements.stored, { ids: JSON.stringify(idsOf(jobs)) });
   if (rows.length === 0) return jobs;
   for (const row of rows) effective.set(String(row['id']), String(row['id']));
   const deduplicated = jobs.filter((job) => !effective.has(job.id));
@@ -244,22 +167,30 @@ function* insertAll(d: Dialect, jobs: readonly JobRecord[], effective: Map<JobId
   }
 }
 
+/** Answers the jobs that were inserted: all, but for those whose key is held. */
 function* insertOnce(d: Dialect, jobs: readonly JobRecord[]): Operation<readonly JobRecord[]> {
-  const statement = jobs.some((job) => activeKey(job) !== null)
-    ? enqueueStatements.insertUnlessTaken
-    : enqueueStatements.insert;
-  const inserted = new Set<string>();
-  for (const chunk of chunksOf(jobs.map((job) => JSON.stringify(jobToRow(job, activeKey(job)))))) {
-    try {
-      for (const row of yield* query(statement, { jobs: chunk })) inserted.add(String(row['id']));
-    } catch (error) {
-      throw isDuplicateId(d, error) ? new DuplicateJobError(yield* firstStored(jobs, error)) : error;
+  const inserted = jobs.some((job) => activeKey(job) !== null) ? new Set<unknown>() : null;
+  const ready = inserted ? '' : JSON.stringify(readyQueues(jobs));
+  try {
+    for (const text of groupedJobs(jobs, activeKey, LARGEST_STATEMENT)) {
+      if (inserted) {
+        for (const { id } of yield* query(enqueueStatements.insertUnlessTaken, { jobs: text })) inserted.add(id);
+      } else {
+        yield* query(enqueueStatements.insert, { jobs: text, ready });
+      }
     }
+  } catch (error) {
+    throw isDuplicateId(d, error) ? new DuplicateJobError(yield* firstStored(jobs, error)) : error;
   }
-  const stored = jobs.filter((job) => inserted.has(job.id));
-  if (!d.insertNotifies)
-    yield* signalReady(stored.filter((job) => job.state === JobState.Enqueued).map((job) => job.queue));
+  const stored = inserted ? jobs.filter(({ id }) => inserted.has(id)) : jobs;
+  if (!d.insertNotifies) yield* signalReady(readyQueues(stored));
   return stored;
+}
+
+function readyQueues(jobs: readonly JobRecord[]): string[] {
+  const queues = new Set<string>();
+  for (const { state, queue } of jobs) if (state === JobState.Enqueued) queues.add(queue);
+  return [...queues];
 }
 
 function* resolveHolders(jobs: readonly JobRecord[], effective: Map<JobId, JobId>): Operation<void> {
@@ -275,6 +206,10 @@ function* resolveHolders(jobs: readonly JobRecord[], effective: Map<JobId, JobId
 /** A continuation that is born Cancelled takes no part in the uniqueness of keys. */
 function activeKey(job: JobRecord): string | null {
   return job.state === JobState.Cancelled ? null : activeKeyOf(job.tenantId, job.idempotencyKey);
+}
+
+function idsOf(jobs: readonly JobRecord[]): JobId[] {
+  return jobs.map(({ id }) => id);
 }
 
 function parentOf(job: JobRecord): JobId {

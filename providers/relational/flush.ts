@@ -17,8 +17,9 @@ import {
   lockDirectChildren,
 } from './continuations';
 import type { Dialect } from './dialect';
-import { checkNewJobs, enqueue } from './enqueue';
+import { enqueue } from './enqueue';
 import { lockInstances, writeDrafts } from './instances';
+import { checkNewJobs } from './new-jobs';
 import { type Operation, query, type Row, signalReady } from './operation';
 import { optionalEpoch } from './rows';
 import { typesOf } from './schema/tables';
@@ -103,21 +104,23 @@ function* decide(
   now: Date,
 ): Operation<Decision[]> {
   const decisions: Decision[] = [];
-  const done = new Set<JobId>();
+  const decided = new Map<JobId, TransitionTarget>();
   const flushed = transitions.map((transition) => flushedJob(transition, rows.get(transition.id)));
   for (const [index, transition] of transitions.entries()) {
     const row = rows.get(transition.id) ?? {};
-    done.add(transition.id);
+    const closing = Number(row['closing']) !== 0 || isFinishing(instances, transition);
+    const target = closing ? closed(transition.target) : transition.target;
+    decided.set(transition.id, target);
     try {
       checkNewJobs(transition.enqueue);
       const draft = transition.instanceId === null ? undefined : instances.get(transition.instanceId);
       if (transition.advance && draft) {
-        const advanced = yield* draft.advance(transition.advance, flushed.slice(index + 1), done, now);
+        const advanced = yield* draft.advance(transition.advance, flushed.slice(index + 1), decided, now);
         if (advanced) instances.set(draft.instance.id, advanced);
       }
-      const closing = Number(row['closing']) !== 0 || isFinishing(instances, transition);
-      decisions.push({ transition, row, target: closing ? closed(transition.target) : transition.target });
+      decisions.push({ transition, row, target });
     } catch (error) {
+      decided.delete(transition.id);
       results.set(transition, { outcome: 'rejected', error });
     }
   }
@@ -127,7 +130,7 @@ function* decide(
 /** A scope that ends lets its running jobs finish, and keeps them from coming back. */
 function closed(target: TransitionTarget): TransitionTarget {
   if (target === 'Failed') return 'Dead';
-  return target === 'Enqueued' || target === 'Scheduled' ? 'Cancelled' : target;
+  return target === 'Enqueued' ? 'Cancelled' : target;
 }
 
 function isFinishing(instances: ReadonlyMap<string, InstanceDraft>, { id, instanceId }: JobTransition): boolean {

@@ -85,7 +85,8 @@ export const instanceStatements = {
           'cancel_requested = case when r.cancel_requested = 1 then 1 else j.cancel_requested end, ' +
           'closing = case when r.closing = 1 then 1 else j.closing end',
         from: d.rowset(':jobs', typesOf('jobs', ['id', 'cancel_requested', 'closing']), 'r'),
-        where: 'j.id = r.id and j.state = 2',
+        // Put back by the same flush, a job still is to know.
+        where: 'j.id = r.id and j.finished_at is null',
         returning: ['id'],
       }),
   },
@@ -156,7 +157,7 @@ function* tellRunning({ running }: InstanceDraft): Operation<void> {
 export function* advanceInstance(d: Dialect, id: InstanceId, advance: Advance, now: Date): Operation<boolean> {
   const [row] = yield* query(instanceStatements.lock, { id });
   if (!row) return false;
-  const draft = yield* InstanceDraft.of(instanceOf(row)).advance(advance, [], new Set(), now);
+  const draft = yield* InstanceDraft.of(instanceOf(row)).advance(advance, [], new Map(), now);
   if (!draft) return false;
   yield* writeDrafts([draft], now.getTime());
   if (draft.inserts.length > 0) yield* enqueue(d, draft.inserts, now.getTime(), false);

@@ -26,8 +26,9 @@ import { claimReady, claimSuspect, hasClaimable, inClaimOrder, takeOverExpired }
 import type { Database, OperationFactory, TransactionOptions } from './database';
 import { deleteJob } from './delete-job';
 import type { Dialect } from './dialect';
-import { checkNewJobs, enqueue, isOneStatement, waitsOf } from './enqueue';
+import { enqueue } from './enqueue';
 import { getJob } from './get-job';
+import { checkNewJobs, isOneStatement, waitsOf } from './new-jobs';
 import { getNodes, recordNode, removeNode } from './nodes';
 import { probe } from './probe';
 import { getQueues, setQueuePaused } from './queues';

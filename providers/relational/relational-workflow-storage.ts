@@ -1,6 +1,7 @@
 import {
   type Advance,
   type Bookmark,
+  type DefinitionRegistration,
   type IClock,
   type InstanceId,
   IWorkflowStorage,
@@ -8,11 +9,13 @@ import {
   type NewInstance,
   type SignalDelivery,
   type TransactionHandle,
+  type WorkflowDefinitionRecord,
   type WorkflowInstance,
 } from '../../lib/storage';
 import { expireBookmarks, getBookmarks, peekBookmark, signal } from './bookmarks';
 import { createInstance } from './create-instance';
 import type { Database, OperationFactory } from './database';
+import { getDefinition, isRegistered, registerDefinition } from './definitions';
 import type { Dialect } from './dialect';
 import { getInstance, getInstances } from './get-instance';
 import { advanceInstance } from './instances';
@@ -27,10 +30,28 @@ export class RelationalWorkflowStorage extends IWorkflowStorage {
     super();
   }
 
+  override async registerDefinition(
+    definition: WorkflowDefinitionRecord,
+    replace: boolean,
+  ): Promise<DefinitionRegistration> {
+    if (await this.database().read(() => isRegistered(definition))) return { outcome: 'unchanged' };
+    // Registering again what is registered changes nothing, so a lost answer is asked for again.
+    return this.database().transaction(() => registerDefinition(definition, replace), {
+      ifUnknown: 'retry',
+      waitsFor: `workflow definition ${definition.id}@${definition.version}`,
+    });
+  }
+
+  override async getDefinition(id: string, version: number): Promise<WorkflowDefinitionRecord | null> {
+    return this.database().read(() => getDefinition(id, version));
+  }
+
   override async createInstance(creation: NewInstance, transaction?: TransactionHandle): Promise<InstanceId> {
     const operation: OperationFactory<InstanceId> = ({ again }) =>
       createInstance(this.dialect, creation, this.now().getTime(), again);
-    const waitsFor = `start key "${creation.instance.startKey ?? ''}"`;
+    const { startKey, definitionId, definitionVersion } = creation.instance;
+    const definition = `workflow definition ${definitionId}@${definitionVersion}`;
+    const waitsFor = startKey === null ? definition : `start key "${startKey}" or ${definition}`;
     if (transaction) return this.database().join(transaction, operation, waitsFor);
     return this.database().transaction(operation, { ifUnknown: 'retry', waitsFor });
   }

@@ -1,8 +1,11 @@
 import type { ColumnType, TableName } from '../relational/schema/tables';
-import type { Dialect, ErrorKind } from '../relational/dialect';
+import { type Dialect, type ErrorKind, MEMBERS, type RowsetColumns } from '../relational/dialect';
 import { standardSql } from '../relational/standard-sql';
 
 const typeOf = (type: ColumnType) => (type === 'id' || type.startsWith('text') ? 'text' : 'integer');
+
+const read = (json: string, columns: RowsetColumns) =>
+  Object.keys(columns).map((name) => `${json} ->> '$.${name}' as ${name}`);
 
 // The file may be the application's own, so the names are marked.
 const table = (name: TableName) => `millrace_${name}`;
@@ -27,9 +30,17 @@ export const sqliteDialect: Dialect = {
   tableExists: (name) => `select 1 as found from sqlite_master where type = 'table' and name = '${table(name)}'`,
   placeholders: { reused: false, at: () => '?' },
 
-  rowset(parameter, columns, alias) {
-    const list = Object.keys(columns).map((name) => `value ->> '$.${name}' as ${name}`);
-    return `(select ${list.join(', ')} from json_each(${parameter})) as ${alias}`;
+  rowset: (parameter, columns, alias) =>
+    `(select ${read('value', columns).join(', ')} from json_each(${parameter})) as ${alias}`,
+
+  // What a group shares is read once, and not with each of its members.
+  groupedRowset(parameter, shared, own, alias) {
+    const groups = `select ${[...read('value', shared), `value -> '$.${MEMBERS}' as ${MEMBERS}`].join(', ')} from json_each(${parameter})`;
+    const columns = [...Object.keys(shared).map((name) => `g.${name} as ${name}`), ...read('m.value', own)];
+    return (
+      `(with g as materialized (${groups}) select ${columns.join(', ')} ` +
+      `from g cross join json_each(g.${MEMBERS}) as m) as ${alias}`
+    );
   },
 
   inList: (expression, parameter) => `${expression} in (select value from json_each(${parameter}))`,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type IClock, type Storage, type StorageRegistration, SystemClock } from 'nestjs-millrace/storage';
 import { DataSource } from 'typeorm';
 import { postgresUrl } from './postgres-session';
+import { sqlServerDataSource } from './sql-server';
 import { registrationOf, type StoreAddress, type StoreKind, type StoreSettings } from './store-address';
 
 export type { StoreAddress, StoreKind } from './store-address';
@@ -72,7 +73,7 @@ async function dropStores(stores: readonly StoreAddress[]): Promise<void> {
 }
 
 async function dropSchema({ kind, url, schema }: Extract<StoreAddress, { schema: string }>): Promise<void> {
-  const source = await new DataSource({ type: kind, url }).initialize();
+  const source = await (kind === 'mssql' ? sqlServerDataSource(url) : new DataSource({ type: kind, url })).initialize();
   try {
     if (kind === 'postgres') {
       await source.query(`drop schema if exists "${schema}" cascade`);

@@ -35,26 +35,37 @@ export function advanceInstance(
 ): boolean {
   const instance = tables.instances.get(id);
   if (instance === undefined) return false;
+  const revision = instance.record.revision + 1;
   let event: AdvanceEvent = { kind: 'called' };
   for (let calls = 0; calls < MAX_CALLS; calls++) {
     const change = advance(copyInstance(instance.record), event);
     if (change === null) return calls > 0;
-    write(tables, instance, change, unborn, now);
+    const cancelled = write(tables, instance, change, revision, unborn, now);
     if (change.cancel === null) return true;
     const scopes = [...change.cancel.scopes];
-    event = { kind: 'cancelled', scopes, stillRunning: stillRunning(tables, id, scopes) };
+    event = { kind: 'cancelled', scopes, stillRunning: stillRunning(tables, id, scopes), cancelled };
   }
   throw new Error(`Instance ${id} was told ${MAX_CALLS} times that its cancellation is done, and cancels again.`);
 }
 
-function write(tables: Tables, instance: StoredInstance, change: InstanceChange, unborn: Set<JobId>, now: Date): void {
+/** Answers the jobs that its cancellation has kept from running. */
+function write(
+  tables: Tables,
+  instance: StoredInstance,
+  change: InstanceChange,
+  revision: number,
+  unborn: Set<JobId>,
+  now: Date,
+): RunningStep[] {
   const { id } = instance.record;
-  if (change.cancel) cancelScopes(tables, id, change.cancel, unborn, now);
+  const cancelled = change.cancel ? cancelScopes(tables, id, change.cancel, unborn, now) : [];
   removeBookmarks(tables, id, change.removeBookmarks);
-  tables.instances.update(instance, movedRecord(tables, instance.record, change.instance, now));
+  const moved = movedRecord(tables, instance.record, change.instance, now);
+  tables.instances.update(instance, { ...moved, revision });
   for (const bookmark of change.addBookmarks) tables.bookmarks.add(bookmark);
   enqueue(tables, change.enqueue, now);
   for (const job of change.enqueue) unborn.add(job.id);
+  return cancelled;
 }
 
 function movedRecord(tables: Tables, before: WorkflowInstance, update: InstanceUpdate, now: Date): WorkflowInstance {
@@ -62,7 +73,7 @@ function movedRecord(tables: Tables, before: WorkflowInstance, update: InstanceU
   const finishedAt = isInstanceTerminal(state) ? (before.finishedAt ?? now) : null;
   const after = { ...before, state, data, dataTypes, cursor, suspendedReason, failure, lastDecisionId };
   if (finishedAt === null) checkStartKey(tables, before);
-  return { ...after, revision: before.revision + 1, updatedAt: now, finishedAt };
+  return { ...after, updatedAt: now, finishedAt };
 }
 
 /** An instance that lives again needs its start key again. */
@@ -77,14 +88,18 @@ function cancelScopes(
   { scopes, running }: ScopeCancellation,
   unborn: Set<JobId>,
   now: Date,
-): void {
+): RunningStep[] {
   const { jobs } = tables;
+  const cancelled: RunningStep[] = [];
   for (const job of jobsIn(tables, id, scopes)) {
-    if (unborn.has(job.record.id)) jobs.remove(job);
-    else if (job.record.state !== JobState.Processing) cancelPending(tables, job, now);
-    else if (running === 'abort') requestCancel(tables, job);
+    if (job.record.state !== JobState.Processing) {
+      cancelled.push(stepOf(job));
+      if (unborn.has(job.record.id)) jobs.remove(job);
+      else cancelPending(tables, job, now);
+    } else if (running === 'abort') requestCancel(tables, job);
     else jobs.update(job, { ...job.record, closing: true });
   }
+  return cancelled;
 }
 
 function removeBookmarks(
@@ -102,7 +117,11 @@ function removeBookmarks(
 function stillRunning(tables: Tables, id: InstanceId, scopes: readonly string[]): RunningStep[] {
   return jobsIn(tables, id, scopes)
     .filter(({ record }) => record.state === JobState.Processing)
-    .map(({ record }) => ({ id: record.id, position: record.position, scope: record.scope ?? '' }));
+    .map(stepOf);
+}
+
+function stepOf({ record }: StoredJob): RunningStep {
+  return { id: record.id, position: record.position, scope: record.scope ?? '' };
 }
 
 /** The open jobs of an instance at or below these scopes, by id. */

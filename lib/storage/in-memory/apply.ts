@@ -81,11 +81,11 @@ function endedRecord(job: JobRecord, transition: JobTransition, now: Date): JobR
   };
 }
 
-/** A job whose workflow scope has ended does not come back. */
+/** A job whose workflow scope has ended does not come back; put back, it waits for a node that can end it for its instance. */
 function effectiveTarget({ closing }: JobRecord, target: TransitionTarget): TransitionTarget {
   if (!closing) return target;
   if (target === JobState.Failed) return JobState.Dead;
-  return target === JobState.Enqueued || target === JobState.Scheduled ? JobState.Cancelled : target;
+  return target === JobState.Enqueued ? JobState.Cancelled : target;
 }
 
 function dueAtOf({ id, target, dueAt }: JobTransition): Date {

@@ -5,6 +5,7 @@ import type { JobAttempt } from '../../model/job-attempt';
 import type { NodeRecord } from '../../model/node';
 import type { RecurringDefinition } from '../../model/recurring-definition';
 import type { RetryPolicy } from '../../model/retry';
+import type { WorkflowDefinitionRecord } from '../../model/workflow-definition';
 import type { WorkflowInstance } from '../../model/workflow-instance';
 
 // What is stored and what a caller holds are never the same object, so that neither can change the other's: every record is
@@ -87,6 +88,10 @@ export function copyInstance(instance: WorkflowInstance): WorkflowInstance {
     updatedAt: copyInstant(instance.updatedAt, 'updatedAt'),
     finishedAt: copyOptional(instance.finishedAt, 'finishedAt'),
   };
+}
+
+export function copyWorkflowDefinition(definition: WorkflowDefinitionRecord): WorkflowDefinitionRecord {
+  return { ...definition, registeredAt: copyInstant(definition.registeredAt, 'registeredAt') };
 }
 
 export function copyBookmark(bookmark: Bookmark): Bookmark {

@@ -1,14 +1,16 @@
 import type { Bookmark } from '../../model/bookmark';
 import type { InstanceId } from '../../model/ids';
 import type { JobRecord } from '../../model/job';
+import type { DefinitionRegistration, WorkflowDefinitionRecord } from '../../model/workflow-definition';
 import type { Advance, WorkflowInstance } from '../../model/workflow-instance';
 import type { TransactionHandle } from '../transaction-handle';
 import { IWorkflowStorage, type NewInstance, type SignalDelivery } from '../workflow-storage';
 import { advanceInstance } from './advance';
 import { expireBookmarks, signal } from './bookmarks';
 import type { CallerTransactions } from './caller-transactions';
-import { copyBookmark, copyInstance } from './copies';
+import { copyBookmark, copyInstance, copyWorkflowDefinition } from './copies';
 import type { Database } from './database';
+import { registerDefinition } from './definitions';
 import { createInstance } from './instances';
 
 /** Workflow instances and their waits in memory. */
@@ -18,6 +20,17 @@ export class InMemoryWorkflowStorage extends IWorkflowStorage {
     private readonly callers: CallerTransactions,
   ) {
     super();
+  }
+
+  override registerDefinition(definition: WorkflowDefinitionRecord, replace: boolean): Promise<DefinitionRegistration> {
+    return this.db.run((tables) => registerDefinition(tables, definition, replace));
+  }
+
+  override getDefinition(id: string, version: number): Promise<WorkflowDefinitionRecord | null> {
+    return this.db.run(({ definitions }) => {
+      const definition = definitions.get(id, version);
+      return definition === undefined ? null : copyWorkflowDefinition(definition);
+    });
   }
 
   override async createInstance(creation: NewInstance, transaction?: TransactionHandle): Promise<InstanceId> {

@@ -1,6 +1,7 @@
 import type { NodeRecord } from '../../model/node';
 import { BookmarkTable } from './bookmark-table';
 import { Changes } from './changes';
+import { DefinitionTable } from './definition-table';
 import { InstanceTable } from './instance-table';
 import { JobTable } from './job-table';
 import { RecurringTable } from './recurring-table';
@@ -10,6 +11,7 @@ export class Tables {
   readonly changes = new Changes();
   readonly jobs: JobTable = new JobTable(this.changes, (id) => this.instances.review(id));
   readonly instances: InstanceTable = new InstanceTable(this.changes, () => this.jobs);
+  readonly definitions = new DefinitionTable(this.changes);
   readonly bookmarks = new BookmarkTable(this.changes);
   readonly recurring = new RecurringTable(this.changes, this.jobs);
   /** Whether it is paused, of every queue that was paused at least once. */

@@ -1,7 +1,9 @@
 // The only place that knows columns and records at once.
 export * from './attempt.row';
 export * from './bookmark.row';
+export * from './definition.row';
 export * from './instance.row';
+export * from './job-groups';
 export * from './job.row';
 export * from './keys';
 export * from './node.row';

@@ -1,14 +1,7 @@
-import {
-  type ClaimedJob,
-  JOB_STATE_CODES,
-  type JobRecord,
-  type JobSummary,
-  jobStateOf,
-  RETRY_KIND_CODES,
-} from '../../../lib/storage';
+import { type ClaimedJob, type JobRecord, type JobSummary, jobStateOf } from '../../../lib/storage';
 import type { Row } from '../operation';
 import { retryOf } from './retry.row';
-import { epoch, flag, instant, number, optionalInstant, optionalNumber, optionalText, text } from './values';
+import { flag, instant, number, optionalInstant, optionalNumber, optionalText, text } from './values';
 
 /** Columns of {@link claimedJobOf}. */
 export const CLAIMED_COLUMNS = [
@@ -39,6 +32,16 @@ export const CLAIMED_COLUMNS = [
   'position',
   'scope',
 ] as const;
+
+/** Those of them that are 0 in most jobs. A null of them reads as 0. */
+export const MOSTLY_ZERO = [
+  'priority',
+  'failures',
+  'releases',
+  'interruptions',
+  'cancel_requested',
+  'closing',
+] as const satisfies (typeof CLAIMED_COLUMNS)[number][];
 
 export function claimedJobOf(row: Row): ClaimedJob {
   return {
@@ -95,40 +98,6 @@ export function jobOf(row: Row): JobRecord {
     lastError: optionalText(row['last_error']),
     finishedAt: optionalInstant(row['finished_at']),
   };
-}
-
-/** A job as an object of its columns, for a rowset. Nulls and a priority of 0 are left out: they read as null. */
-export function jobToRow(job: JobRecord, activeKey: string | null): Record<string, unknown> {
-  const row: Record<string, unknown> = {
-    id: job.id,
-    created_at: epoch(job.createdAt),
-    state: JOB_STATE_CODES[job.state],
-    queue: job.queue,
-    handler: job.handler,
-    args: job.args,
-    retry_kind: RETRY_KIND_CODES[job.retry.kind],
-    retry_max_attempts: job.retry.maxAttempts,
-    retry_base_delay: job.retry.baseDelay,
-    retry_max_delay: job.retry.maxDelay,
-  };
-  if (job.priority !== 0) row['priority'] = job.priority;
-  if (job.argTypes !== null) row['arg_types'] = job.argTypes;
-  if (job.readyAt !== null) row['ready_at'] = epoch(job.readyAt);
-  if (job.dueAt !== null) row['due_at'] = epoch(job.dueAt);
-  if (job.finishedAt !== null) row['finished_at'] = epoch(job.finishedAt);
-  if (job.occurrenceAt !== null) row['occurrence_at'] = epoch(job.occurrenceAt);
-  if (job.timeout !== null) row['timeout_ms'] = job.timeout;
-  if (job.parentId !== null) row['parent_id'] = job.parentId;
-  if (job.requeuedFrom !== null) row['requeued_from'] = job.requeuedFrom;
-  if (job.instanceId !== null) row['instance_id'] = job.instanceId;
-  if (job.idempotencyKey !== null) row['idempotency_key'] = job.idempotencyKey;
-  if (activeKey !== null) row['active_key'] = activeKey;
-  if (job.tenantId !== null) row['tenant_id'] = job.tenantId;
-  if (job.recurringId !== null) row['recurring_id'] = job.recurringId;
-  if (job.traceParent !== null) row['trace_parent'] = job.traceParent;
-  if (job.position !== null) row['position'] = job.position;
-  if (job.scope !== null) row['scope'] = job.scope;
-  return row;
 }
 
 export const JOB_SUMMARY_COLUMNS = [

@@ -1,10 +1,11 @@
 import { sqlServerStorage } from 'nestjs-millrace/mssql';
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
+import { sqlServerDataSource } from '../../support/sql-server';
 import { type ServerKind, tablesOf } from './server';
 
 export const SQL_SERVER: ServerKind = {
   register: (url, schema) => sqlServerStorage({ url, schema }),
-  connect: (url) => new DataSource({ type: 'mssql', url, options: { trustServerCertificate: true } }).initialize(),
+  connect: (url) => sqlServerDataSource(url).initialize(),
   dropSchema: async (dataSource, schema) => {
     for (const view of await viewsOf(dataSource, schema)) await dataSource.query(`drop view ${schema}.${view}`);
     for (const table of await tablesOf(dataSource, schema)) await dataSource.query(`drop table ${schema}.${table}`);

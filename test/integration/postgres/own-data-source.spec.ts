@@ -76,7 +76,7 @@ describe("the application's own data source", () => {
             return { id, requeued, cancelled };
           });
 
-        const results = await within(10_000, Promise.all([transact(1), transact(2), transact(3)]));
+        const results = await within(30_000, Promise.all([transact(1), transact(2), transact(3)]));
 
         for (const { id, requeued, cancelled } of results) {
           expect(cancelled).toBe(true);

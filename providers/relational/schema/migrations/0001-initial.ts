@@ -124,13 +124,14 @@ export const INITIAL_TABLES = {
   },
   workflow_definitions: {
     columns: {
+      definition_key: { type: 'text(144)' },
       id: NAME,
       version: { type: 'int' },
       shape_hash: NAME,
       graph: TEXT,
-      created_at: INSTANT,
+      registered_at: INSTANT,
     },
-    primaryKey: ['id', 'version'],
+    primaryKey: ['definition_key'],
     indexes: [],
   },
   workflow_instances: {
