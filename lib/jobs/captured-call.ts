@@ -16,8 +16,19 @@ export interface CapturedCall {
  */
 export function captureCall<T>(target: JobTargetType<T>, call: JobCall<T>, maxPayloadBytes: number): CapturedCall {
   const { method, args } = recordCall(target, call);
-  const context = contextParametersOf(target.prototype as object, method);
+  const context = rememberedContextParameters(target.prototype as object, method);
   const stored =
     context.length === 0 ? args : args.map((argument, position) => (context.includes(position) ? null : argument));
   return { target, method, payload: encodeArguments(stored, maxPayloadBytes) };
+}
+
+const remembered = new WeakMap<object, Map<string, readonly number[]>>();
+
+/** Decorators have had their say before the first call, and asking them costs some reflection. */
+function rememberedContextParameters(prototype: object, method: string): readonly number[] {
+  let methods = remembered.get(prototype);
+  if (methods === undefined) remembered.set(prototype, (methods = new Map()));
+  let parameters = methods.get(method);
+  if (parameters === undefined) methods.set(method, (parameters = contextParametersOf(prototype, method)));
+  return parameters;
 }

@@ -15,6 +15,8 @@ export interface JobMethod extends JobDefaults {
   readonly name: string | undefined;
   /** Recorded names that are looked up here at execution. */
   readonly aliases: readonly string[];
+  /** Whether a failure may be retried; undefined for every one. */
+  readonly retryIf: ((error: unknown) => boolean) | undefined;
 }
 
 /** What `@JobTarget` recorded of a class. */

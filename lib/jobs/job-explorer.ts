@@ -1,18 +1,15 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { DiscoveryService, ModuleRef } from '@nestjs/core';
+import { DiscoveryService } from '@nestjs/core';
 import type { InstanceWrapper } from '@nestjs/core/injector/instance-wrapper.js';
 import { contextParametersOf, jobMethodsOf, jobTargetOf } from './handler-metadata';
-import { type HandlerSource, type JobHandler, JobRegistry } from './job-registry';
+import { type JobHandler, JobRegistry } from './job-registry';
 import { UnstableHandlerNameError } from './job.errors';
+import { aliased, classOf, isClass, type NamedClass, nameOf, prototypeOf, sourceOf } from './provider-source';
 
 interface FoundHandler {
   readonly handler: JobHandler;
   /** Classes that callers may name: the provider's token, where it is one, and the class itself. */
   readonly targets: readonly NamedClass[];
-}
-
-interface NamedClass {
-  readonly name: string;
 }
 
 /** Names that a minifier makes. */
@@ -112,7 +109,12 @@ export class JobExplorer {
 
 /** A class without pinned name whose own name a minifier has made, or that has none. */
 export function isUnstable(target: NamedClass): boolean {
-  return jobTargetOf(target) === undefined && (target.name === '' || MINIFIED.test(target.name));
+  return jobTargetOf(target) === undefined && isMinified(target.name);
+}
+
+/** A name that a minifier has made, or none at all: the next build may give it to another class. */
+export function isMinified(name: string): boolean {
+  return name === '' || MINIFIED.test(name);
 }
 
 export function unstableNames(names: readonly string[]): UnstableHandlerNameError {
@@ -124,53 +126,4 @@ export function unstableNames(names: readonly string[]): UnstableHandlerNameErro
 
 export function isProduction(): boolean {
   return process.env['NODE_ENV'] === 'production';
-}
-
-/** The provider that an alias stands for, where the alias itself resolves to nothing before a job runs. */
-function aliased(wrapper: InstanceWrapper, all: readonly InstanceWrapper[]): InstanceWrapper {
-  let provider = wrapper;
-  for (const seen = new Set<InstanceWrapper>(); provider.isAlias && !seen.has(provider);) {
-    seen.add(provider);
-    const token = provider.inject?.[0];
-    const host = provider.host;
-    const candidates = all.filter((candidate) => candidate.token === token);
-    const next = candidates.find((candidate) => candidate.host === host) ?? candidates[0];
-    if (next === undefined) return provider;
-    provider = next;
-  }
-  return provider;
-}
-
-/** The prototype of what a provider resolves to. Never looks into the instance. */
-function prototypeOf(wrapper: InstanceWrapper): object | undefined {
-  const instance: unknown = wrapper.instance;
-  if (typeof instance === 'object' && instance !== null) {
-    return (Object.getPrototypeOf(instance) as object | null) ?? undefined;
-  }
-  if (isStatic(wrapper)) return undefined;
-  const type: unknown = wrapper.isNotMetatype ? wrapper.token : wrapper.metatype;
-  return isClass(type) ? (type as unknown as { prototype: object }).prototype : undefined;
-}
-
-function sourceOf(wrapper: InstanceWrapper): HandlerSource {
-  if (isStatic(wrapper)) return { kind: 'instance', instance: wrapper.instance as object };
-  const moduleRef = wrapper.host?.providers.get(ModuleRef)?.instance as ModuleRef;
-  return { kind: 'scoped', token: wrapper.token, moduleRef, durable: wrapper.isDependencyTreeDurable() };
-}
-
-function isStatic(wrapper: InstanceWrapper): boolean {
-  return wrapper.isDependencyTreeStatic() && !wrapper.isTransient;
-}
-
-function classOf(prototype: object): NamedClass {
-  const constructor: unknown = Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value;
-  return typeof constructor === 'function' ? constructor : { name: '' };
-}
-
-function nameOf(type: NamedClass): string {
-  return type.name === '' ? 'a class without a name' : type.name;
-}
-
-function isClass(value: unknown): value is NamedClass {
-  return typeof value === 'function' && typeof value.prototype === 'object';
 }

@@ -23,6 +23,11 @@ export interface JobOptions extends JobDefaultOptions {
   name?: string;
   /** Names under which jobs of this method were recorded before: looked up at execution only. */
   aliases?: readonly string[];
+  /**
+   * Whether this failure may be retried, as far as the policy allows; false makes the job Dead at once. Asked of the node that
+   * runs it, with whatever was thrown. Synchronous. Default: every failure may.
+   */
+  retryIf?: (error: unknown) => boolean;
 }
 
 export interface JobTargetOptions extends JobDefaultOptions {
@@ -32,7 +37,7 @@ export interface JobTargetOptions extends JobDefaultOptions {
 
 const DEFAULT_NAMES = ['queue', 'priority', 'retry', 'timeout', 'aliases'];
 const TARGET_OPTIONS: ReadonlySet<string> = new Set(DEFAULT_NAMES);
-const JOB_OPTIONS: ReadonlySet<string> = new Set(['name', ...DEFAULT_NAMES]);
+const JOB_OPTIONS: ReadonlySet<string> = new Set(['name', 'retryIf', ...DEFAULT_NAMES]);
 
 /**
  * Marks a method of any provider as a job handler: jobs that were enqueued for it run it. Its return value is ignored.
@@ -49,6 +54,7 @@ export function Job(options: JobOptions = {}): MethodDecorator {
     recordJobMethod(prototype, key, {
       name: options.name === undefined ? undefined : checkedName(options.name, 'job name'),
       aliases: checkedAliases(options.aliases ?? [], place),
+      retryIf: checkedPredicate(options.retryIf, place),
       ...checkedDefaults(options, place),
     });
   };
@@ -78,6 +84,12 @@ export function JobCtx(): ParameterDecorator {
     }
     recordContextParameter(prototype, key, index);
   };
+}
+
+function checkedPredicate(retryIf: JobOptions['retryIf'], place: string): JobOptions['retryIf'] {
+  if (retryIf !== undefined && typeof retryIf !== 'function')
+    throw unexpected(`retryIf in ${place}`, 'a function', retryIf);
+  return retryIf;
 }
 
 function checkedAliases(aliases: readonly string[], place: string): readonly string[] {

@@ -4,6 +4,7 @@ import { IWorkflowStorage } from '../storage/workflow-storage';
 import { ApplicationLifecycle, type LifecycleParticipant } from '../worker/application-lifecycle';
 import { within } from '../worker/deadline';
 import { ProbeLoop } from '../worker/probe-loop';
+import { PutBacks } from '../worker/put-backs';
 import { WakeLatch } from '../worker/wake-latch';
 import { WorkerContext } from '../worker/worker-context';
 import { IWorkflowSteps } from '../worker/workflow-steps';
@@ -31,6 +32,7 @@ export class SchedulerService implements LifecycleParticipant {
     @Inject(RecurringFirer) private readonly recurring: RecurringFirer,
     @Inject(Pruner) private readonly pruner: Pruner,
     @Inject(ProbeLoop) private readonly probes: ProbeLoop,
+    @Inject(PutBacks) private readonly putBacks: PutBacks,
     @Inject(WakeLatch) private readonly work: WakeLatch,
     @Inject(ApplicationLifecycle) lifecycle: ApplicationLifecycle,
     @Optional() @Inject(IWorkflowSteps) private readonly steps: IWorkflowSteps | null = null,
@@ -79,11 +81,17 @@ export class SchedulerService implements LifecycleParticipant {
   private react(probe: Probe): void {
     if (this.stopping || probe.schemaTooNew) return;
     if (probe.due || probe.recurringDue || (probe.waitsExpired && this.steps !== null)) {
-      this.pass ??= this.runGuarded('the scheduler', () => this.runPass(probe)).finally(() => (this.pass = null));
+      this.pass ??= this.runGuarded('the scheduler', () => this.passOver(probe)).finally(() => (this.pass = null));
     }
     if (probe.prunable) {
       this.pruning ??= this.runGuarded('prune', () => this.pruner.prune()).finally(() => (this.pruning = null));
     }
+  }
+
+  private async passOver(probe: DueWork): Promise<void> {
+    const { recurringDue, waitsExpired } = probe;
+    const due = probe.due && !(await this.putBacks.activationWaits());
+    await this.runPass({ due, recurringDue, waitsExpired });
   }
 
   private async runGuarded(operation: string, work: () => Promise<unknown>): Promise<void> {

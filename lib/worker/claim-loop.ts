@@ -1,9 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ClaimedJob } from '../model/job';
 import type { Milliseconds } from '../model/time';
+import type { PutBacks } from './put-backs';
 import { isSuspect } from './running-jobs';
 import { WakeLatch } from './wake-latch';
 import type { WorkerContext } from './worker-context';
+
+/** Between two looks at whether another node has taken what comes to it first. */
+const LOOK_INTERVAL: Milliseconds = 20;
 
 /** The pool that a claim loop claims for. */
 export interface ClaimingPool {
@@ -21,8 +25,15 @@ export interface ClaimingPool {
 
   claimStarted(): void;
 
-  /** Always follows {@link claimStarted}. Starts what was claimed; what a claim for suspects reserved is free again. */
-  claimEnded(jobs: readonly ClaimedJob[], suspects: boolean): void;
+  /** Reads what running them needs. When it fails nothing of them runs, and a renewal gives them back. */
+  load(jobs: readonly ClaimedJob[]): Promise<void>;
+
+  /**
+   * Always follows {@link claimStarted}. Starts what was claimed; what a claim for suspects reserved is free again.
+   *
+   * @param full there may be more to claim: the next claim is to be on its way before these start
+   */
+  claimEnded(jobs: readonly ClaimedJob[], suspects: boolean, full: boolean): void;
 }
 
 /**
@@ -53,6 +64,7 @@ export class ClaimLoop {
     private readonly pool: ClaimingPool,
     private readonly work: WakeLatch,
     private readonly pushed: boolean,
+    private readonly putBacks: PutBacks,
     private readonly renew: () => Promise<boolean>,
   ) {
     this.pollDelay = context.options.minPollDelay;
@@ -96,6 +108,8 @@ export class ClaimLoop {
   }
 
   private async claimIfWanted(): Promise<void> {
+    while (!this.stopping && (await this.putBacks.claimsWait())) await this.pause.wait(LOOK_INTERVAL);
+    if (this.stopping) return;
     const suspects = this.suspects && this.pool.reserveForSuspect();
     const limit = Math.max(this.pool.wanted(), suspects ? 1 : 0);
     this.more = true;
@@ -111,7 +125,7 @@ export class ClaimLoop {
     if (!this.more) return;
     this.pollDelay = this.context.options.minPollDelay;
     // A store that answers without input or output would keep timers and sockets waiting while jobs come in.
-    await setImmediate();
+    if (jobs.length < limit) await setImmediate();
   }
 
   private async claim(limit: number, suspects: boolean): Promise<readonly ClaimedJob[]> {
@@ -119,7 +133,7 @@ export class ClaimLoop {
     let jobs: readonly ClaimedJob[] = [];
     this.pool.claimStarted();
     try {
-      jobs = await storage.claim({
+      const claimed = await storage.claim({
         workerId: id,
         queues: options.queues,
         limit,
@@ -128,9 +142,11 @@ export class ClaimLoop {
         expired: this.expired || suspects,
         suspects,
       });
+      await this.pool.load(claimed);
+      jobs = claimed;
       outages.answered();
     } finally {
-      this.pool.claimEnded(jobs, suspects);
+      this.pool.claimEnded(jobs, suspects, jobs.length === limit);
     }
     return jobs;
   }

@@ -2,6 +2,7 @@ import type { Provider } from '@nestjs/common';
 import { JobRunner } from './job-runner';
 import { NodeReporter } from './node-reporter';
 import { ProbeLoop } from './probe-loop';
+import { PutBacks } from './put-backs';
 import { WakeLatch } from './wake-latch';
 import { WorkerContext } from './worker-context';
 import { WorkerService } from './worker.service';
@@ -14,6 +15,7 @@ export const workerProviders: Provider[] = [
   WakeLatch,
   ProbeLoop,
   NodeReporter,
+  PutBacks,
   JobRunner,
   WorkerService,
 ];

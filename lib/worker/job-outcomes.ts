@@ -14,7 +14,8 @@ export type ClaimVerdict = 'run' | 'cancel' | 'putBack' | 'poison';
 
 /**
  * Decides what becomes of a claimed job before any of its code runs. A job that was asked to stop never runs; one that
- * this node cannot run is put back before its interruptions count, since they are not its fault.
+ * this node cannot run is put back before its interruptions count, since they are not its fault. So is one whose workflow
+ * scope has ended: its end moves the instance on, which takes a node that knows the workflow.
  *
  * @param known whether this node has the job's handler
  */
@@ -23,7 +24,7 @@ export function verdictOf(
   known: boolean,
   interruptionLimit: number,
 ): ClaimVerdict {
-  if (job.cancelRequested || job.closing) return 'cancel';
+  if (job.cancelRequested || (job.closing && known)) return 'cancel';
   if (!known) return 'putBack';
   return job.interruptions > interruptionLimit ? 'poison' : 'run';
 }
@@ -45,12 +46,23 @@ export function succeeded(job: EndingJob, workerId: string, enqueue: readonly Jo
   };
 }
 
-/** The handler threw: Failed until its policy's next attempt, Dead when there is none. */
-export function failed(job: EndingJob, workerId: string, error: string, now: Date): JobTransition {
+/**
+ * The handler threw: Failed until its policy's next attempt, Dead when there is none.
+ *
+ * @param retryAfter when the next attempt is due instead, where the handler has said so
+ */
+export function failed(
+  job: EndingJob,
+  workerId: string,
+  error: string,
+  now: Date,
+  retryAfter?: Milliseconds,
+): JobTransition {
   const failures = job.failures + 1;
-  const delay = nextRetryDelay(job.retry, failures);
+  const delay = nextRetryDelay(job.retry, failures, spreadOf(job.id, failures));
   if (delay === null) return dead(job, workerId, error);
-  return ended(job, workerId, 'Failed', { failures, dueAt: after(now, delay), error, history: 'Failed' });
+  const dueAt = after(now, retryAfter ?? delay);
+  return ended(job, workerId, 'Failed', { failures, dueAt, error, history: 'Failed' });
 }
 
 /** The handler threw what no retry can mend: Dead whatever its policy says. */
@@ -66,6 +78,11 @@ export function cancelled(job: EndingJob, workerId: string): JobTransition {
 /** Given back in order, claimable at once by any node; spends no budget. `started` tells whether its handler had begun. */
 export function released(job: EndingJob, workerId: string, started: boolean): JobTransition {
   return ended(job, workerId, 'Enqueued', { history: started ? 'Interrupted' : null });
+}
+
+/** The handler has nothing to do yet: it comes back after `delay`, and no budget is spent. */
+export function snoozed(job: EndingJob, workerId: string, delay: Milliseconds, now: Date): JobTransition {
+  return ended(job, workerId, 'Scheduled', { dueAt: after(now, delay) });
 }
 
 /** Put back for a node that can run it: 5 s, doubling with every release up to a minute. `missing` names what is lacking. */
@@ -115,4 +132,11 @@ function ended(
 
 function after(now: Date, delay: Milliseconds): Date {
   return new Date(Math.min(now.getTime() + delay, LATEST_INSTANT.getTime()));
+}
+
+/** From 0 to 1, always the same for the same failure of the same job: FNV-1a. */
+function spreadOf(id: string, failures: number): number {
+  let hash = 0x811c9dc5;
+  for (const character of `${id}${failures}`) hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193);
+  return (hash >>> 0) / 2 ** 32;
 }

@@ -1,5 +1,6 @@
-import { Inject, Injectable, Logger, Optional } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { InvocationRunner } from '../jobs/invocation-runner';
+import { RetryAfterError, SnoozeError, UnrecoverableJobError } from '../jobs/job-control.errors';
 import { JobExecution } from '../jobs/job-execution';
 import { JobFactory } from '../jobs/job-factory';
 import { JobRegistry } from '../jobs/job-registry';
@@ -15,6 +16,7 @@ import {
   poisoned,
   putBack,
   released,
+  snoozed,
   succeeded,
   verdictOf,
 } from './job-outcomes';
@@ -32,8 +34,14 @@ export class JobRunner {
     @Inject(InvocationRunner) private readonly invocations: InvocationRunner,
     @Inject(JobFactory) private readonly factory: JobFactory,
     @Inject(MILLRACE_OPTIONS) private readonly options: ResolvedMillraceOptions,
-    @Optional() @Inject(IWorkflowSteps) private readonly steps: IWorkflowSteps | null = null,
+    @Inject(IWorkflowSteps) private readonly steps: IWorkflowSteps,
   ) {}
+
+  /** Reads what running these jobs needs: call it before anything else is asked about them. */
+  async load(jobs: readonly ClaimedJob[]): Promise<void> {
+    if (!jobs.some(({ instanceId }) => instanceId !== null)) return;
+    await this.steps.load(jobs);
+  }
 
   /** How a job ends that must not be run; null when it may run. */
   refuse(job: ClaimedJob, workerId: string): JobTransition | null {
@@ -58,7 +66,7 @@ export class JobRunner {
   /** Calls the handler. Rejects with whatever it throws; {@link succeed} and {@link fail} say what that makes of the job. */
   invoke(execution: JobExecution): Promise<void> {
     const { job } = execution;
-    if (job.instanceId !== null && this.steps !== null) return this.steps.run(execution).finally(() => execution.end());
+    if (job.instanceId !== null) return this.steps.run(execution);
     const handler = this.registry.get(job.handler);
     // What is missing has been refused before.
     if (handler === undefined) return Promise.reject(new Error(missingHandler(job.handler)));
@@ -75,9 +83,12 @@ export class JobRunner {
     const { job, abortReason } = execution;
     const shutdown = abortReason instanceof JobAbortedError && abortReason.abortCause === 'shutdown';
     if (shutdown && isAbort(error, abortReason)) return this.release(job, workerId, true);
-    const transition = failed(job, workerId, failureText(error), this.options.clock.now());
+    if (isThrown(error, SnoozeError)) {
+      return this.withAdvance(job, snoozed(job, workerId, error.delay, this.options.clock.now()));
+    }
+    const transition = this.failure(job, error, workerId);
     const what = `Job ${job.id} (${job.handler}) failed at attempt ${job.attempt}`;
-    if (transition.target === 'Dead') this.logger.warn(`${what} and is dead: its retries are exhausted.`);
+    if (transition.target === 'Dead') this.logger.warn(`${what} and is dead: no attempt is left, or none can help.`);
     else this.logger.debug(`${what} and is tried again.`);
     return this.withAdvance(job, transition);
   }
@@ -101,10 +112,30 @@ export class JobRunner {
     return times === 2 ? this.withAdvance(job, end) : end;
   }
 
+  private failure(job: ClaimedJob, error: unknown, workerId: string): JobTransition {
+    const text = failureText(error);
+    if (!this.mayRetry(job, error)) return dead(job, workerId, text);
+    const retryAfter = isThrown(error, RetryAfterError) ? error.delay : undefined;
+    return failed(job, workerId, text, this.options.clock.now(), retryAfter);
+  }
+
+  /** What the error itself says comes first, then the handler's `retryIf`. One that throws decides nothing. */
+  private mayRetry(job: ClaimedJob, error: unknown): boolean {
+    if (isThrown(error, UnrecoverableJobError)) return false;
+    const retryIf = this.registry.get(job.handler)?.metadata.retryIf;
+    if (retryIf === undefined || isThrown(error, RetryAfterError)) return true;
+    try {
+      return retryIf(error);
+    } catch (thrown) {
+      this.logger.error(`retryIf of ${job.handler} threw, so its job ${job.id} is retried: ${failureText(thrown)}`);
+      return true;
+    }
+  }
+
   private missing(job: ClaimedJob): string | null {
     if (job.instanceId === null)
       return this.registry.get(job.handler) === undefined ? missingHandler(job.handler) : null;
-    return this.steps === null ? 'No workflow can run on the node that claimed this job.' : this.steps.missing(job);
+    return this.steps.missing(job);
   }
 
   private poison(job: ClaimedJob, workerId: string): JobTransition {
@@ -121,7 +152,16 @@ export class JobRunner {
   }
 
   private withAdvance(job: ClaimedJob, transition: JobTransition): JobTransition {
-    if (job.instanceId === null || this.steps === null) return transition;
+    if (job.instanceId === null) return transition;
     return { ...transition, advance: this.steps.advance(job, transition) };
+  }
+}
+
+/** Whatever was thrown: looking at it must not throw in its turn. */
+function isThrown<T extends Error>(error: unknown, type: abstract new (...args: never[]) => T): error is T {
+  try {
+    return error instanceof type;
+  } catch {
+    return false;
   }
 }

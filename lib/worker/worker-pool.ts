@@ -5,8 +5,10 @@ import { ClaimSize, type HeldWork, payloadRoom } from './claim-size';
 import { GroupCommit } from './group-commit';
 import type { HeartbeatListener } from './heartbeat';
 import type { JobRunner } from './job-runner';
+import type { PutBacks } from './put-backs';
 import { HeldJob, isSuspect, RunningJobs } from './running-jobs';
 import { WakeLatch } from './wake-latch';
+import { WorkTurn } from './work-turn';
 import type { WorkerContext } from './worker-context';
 import { type AbortCause, JobAbortedError } from './worker.errors';
 
@@ -27,6 +29,7 @@ export class WorkerPool implements ClaimingPool, HeartbeatListener, HeldWork {
   blocked: () => boolean = () => false;
   private endedBlocked: HeldJob[] = [];
   private readonly size: ClaimSize;
+  private readonly turn = new WorkTurn(() => this.fillSlots());
   private suspectRuns = false;
   private reserved = false;
   private draining = false;
@@ -35,6 +38,7 @@ export class WorkerPool implements ClaimingPool, HeartbeatListener, HeldWork {
   constructor(
     private readonly context: WorkerContext,
     private readonly runner: JobRunner,
+    private readonly putBacks: PutBacks,
   ) {
     this.size = new ClaimSize(context.options);
     this.commit = new GroupCommit(
@@ -79,11 +83,17 @@ export class WorkerPool implements ClaimingPool, HeartbeatListener, HeldWork {
     this.jobs.claimStarted();
   }
 
-  claimEnded(jobs: readonly ClaimedJob[], suspects: boolean): void {
+  load(jobs: readonly ClaimedJob[]): Promise<void> {
+    return this.runner.load(jobs);
+  }
+
+  claimEnded(jobs: readonly ClaimedJob[], suspects: boolean, full: boolean): void {
     this.jobs.claimEnded();
     if (suspects) this.reserved = false;
     const claimedAt = performance.now();
     for (const job of jobs) this.take(new HeldJob(job, claimedAt));
+    if (full) this.turn.wait();
+    else this.turn.begin();
     this.fillSlots();
   }
 
@@ -146,7 +156,10 @@ export class WorkerPool implements ClaimingPool, HeartbeatListener, HeldWork {
     }
     if (this.draining) return this.release(held, false);
     const refusal = this.runner.refuse(job, this.context.id);
-    if (refusal !== null) return this.end(held, refusal);
+    if (refusal !== null) {
+      if (refusal.dueAt !== null) this.putBacks.add(job.id, refusal.dueAt);
+      return this.end(held, refusal);
+    }
     if (!isSuspect(job)) return this.jobs.enqueue(held);
     if (this.suspectRuns) return this.release(held, false);
     this.suspectRuns = true;
@@ -155,18 +168,19 @@ export class WorkerPool implements ClaimingPool, HeartbeatListener, HeldWork {
   }
 
   private fillSlots(): void {
-    while (this.hasFreeSlot()) {
-      const held = this.jobs.takeWaiting();
-      if (held === undefined) return;
-      void this.runSlot(held);
-    }
+    for (let held = this.takeWaiting(); held !== undefined; held = this.takeWaiting()) void this.runSlot(held);
+  }
+
+  private takeWaiting(): HeldJob | undefined {
+    if (this.jobs.waiting === 0 || !this.hasFreeSlot() || this.turn.isOver) return undefined;
+    return this.jobs.takeWaiting();
   }
 
   private hasFreeSlot(): boolean {
     return this.jobs.slotsInUse < this.context.options.maxParallelism - (this.reserved ? 1 : 0);
   }
 
-  /** One slot: runs jobs until none waits. */
+  /** One slot: runs jobs until none waits, or until the turn is over. */
   private async runSlot(first: HeldJob): Promise<void> {
     const { runner, jobs, context } = this;
     jobs.slotsInUse++;
@@ -182,7 +196,7 @@ export class WorkerPool implements ClaimingPool, HeartbeatListener, HeldWork {
       }
       jobs.slotsInUse--;
       this.handlerEnded(held, transition);
-      held = this.hasFreeSlot() ? jobs.takeWaiting() : undefined;
+      held = this.takeWaiting();
       if (held !== undefined) jobs.slotsInUse++;
       if (this.reserved || this.size.hasRoom(this)) this.room.signal();
     }

@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { MILLRACE_STORAGE } from '../millrace.module-definition';
 import type { JobId } from '../model/ids';
 import { JobState } from '../model/job-state';
 import { type Milliseconds, SECOND } from '../model/time';
 import type { Probe } from '../storage/job-storage';
+import type { Storage } from '../storage/storage';
 import type { StorageSignal } from '../storage/storage-notifier';
 import { ApplicationLifecycle, type LifecycleParticipant } from './application-lifecycle';
 import { ClaimLoop } from './claim-loop';
@@ -11,6 +13,7 @@ import { Heartbeat } from './heartbeat';
 import { JobRunner } from './job-runner';
 import { NodeReporter } from './node-reporter';
 import { ProbeLoop } from './probe-loop';
+import { PutBacks } from './put-backs';
 import type { HeldJob } from './running-jobs';
 import { StallWatch } from './stall-watch';
 import { WakeLatch } from './wake-latch';
@@ -31,20 +34,23 @@ export class WorkerService implements LifecycleParticipant {
   private readonly claims: ClaimLoop;
   private readonly stalls: StallWatch;
   private started = false;
+  private stopping = false;
   private unsubscribe: () => void = () => undefined;
 
   constructor(
     @Inject(WorkerContext) private readonly context: WorkerContext,
     @Inject(JobRunner) runner: JobRunner,
+    @Inject(PutBacks) putBacks: PutBacks,
     @Inject(WakeLatch) private readonly work: WakeLatch,
     @Inject(ProbeLoop) private readonly probes: ProbeLoop,
     @Inject(NodeReporter) private readonly reporter: NodeReporter,
+    @Inject(MILLRACE_STORAGE) private readonly store: Pick<Storage, 'getInfo'>,
     @Inject(ApplicationLifecycle) lifecycle: ApplicationLifecycle,
   ) {
     const { options, outages, notifier } = context;
-    this.pool = new WorkerPool(context, runner);
+    this.pool = new WorkerPool(context, runner, putBacks);
     this.heartbeat = new Heartbeat(context.storage, context.id, this.pool.jobs, options, this.pool, outages);
-    this.claims = new ClaimLoop(context, this.pool, work, notifier !== null, () => this.heartbeat.renew());
+    this.claims = new ClaimLoop(context, this.pool, work, notifier !== null, putBacks, () => this.heartbeat.renew());
     this.stalls = new StallWatch(options.leaseDuration / 3, (length) => this.reportStall(length));
     this.pool.blocked = () => this.stalls.blocked;
     this.pool.suspectEnded = () => this.lookForSuspects();
@@ -61,17 +67,34 @@ export class WorkerService implements LifecycleParticipant {
       this.heartbeat.start();
       this.stalls.start();
       this.claims.start();
+      void this.announce();
     }
     if (workerEnabled || schedulerEnabled) this.probes.start();
   }
 
   async stop(): Promise<void> {
+    this.stopping = true;
     this.unsubscribe();
     const claimsEnded = this.claims.stop();
     const probesEnded = this.probes.stop();
     if (this.started) await this.drain(claimsEnded);
     await probesEnded;
     await this.reporter.remove();
+  }
+
+  /** Says what this worker does, for whoever reads the log later. */
+  private async announce(): Promise<void> {
+    const { id, options, logger } = this.context;
+    const { maxParallelism, queues, storage } = options;
+    const version = await this.store.getInfo().then(
+      ({ serverVersion }) => ` (${serverVersion})`,
+      () => '', // whatever is wrong, the worker meets it as well
+    );
+    if (this.stopping) return;
+    logger.log(
+      `Worker ${id} runs up to ${maxParallelism} jobs at a time from the queue${queues.length > 1 ? 's' : ''} ` +
+        `${queues.join(', ')}; store: ${storage.provider}${version}.`,
+    );
   }
 
   private async drain(claimsEnded: Promise<void>): Promise<void> {

@@ -165,7 +165,7 @@ describe('Workers on postgres', () => {
     await endSessions();
     const batch = new JobBatch();
     for (let job = 0; job < 2000; job++) batch.enqueue(Work, (w) => w.note(`job ${job}`));
-    const ids = await eventually(() => app.jobs.enqueueBatch(batch).catch(() => undefined), 10_000);
+    const ids = await eventually(() => app.jobs.enqueueBatch(batch).catch(() => undefined));
 
     for (let round = 0; round < 5; round++) {
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -176,7 +176,7 @@ describe('Workers on postgres', () => {
         `select id from ${SCHEMA}.jobs where finished_at is null limit 1`,
       );
       return unfinished.length === 0 || undefined;
-    }, 20_000);
+    });
     process.off('unhandledRejection', note).off('uncaughtException', note);
 
     expect((await app.storage.getJob(ids[0]!))?.state).toBe('Succeeded');

@@ -15,6 +15,7 @@ import { Pruner } from '../../../lib/scheduler/retention';
 import { SchedulerService } from '../../../lib/scheduler/scheduler.service';
 import { ApplicationLifecycle } from '../../../lib/worker/application-lifecycle';
 import { ProbeLoop } from '../../../lib/worker/probe-loop';
+import { PutBacks } from '../../../lib/worker/put-backs';
 import { WakeLatch } from '../../../lib/worker/wake-latch';
 import { WorkerContext } from '../../../lib/worker/worker-context';
 
@@ -44,6 +45,7 @@ export function aScheduler(
     new RecurringFirer(context),
     pruner,
     new ProbeLoop(context),
+    new PutBacks(context),
     work,
     new ApplicationLifecycle(),
   );

@@ -1,4 +1,5 @@
 import { DAY, type IJobStorage, MINUTE, SECOND } from 'nestjs-millrace/storage';
+import { cpuTime } from '../../support/cpu-time';
 import { aDefinition, aJob, aScheduler, aStore, occurrences } from './a-scheduler';
 
 const at = (text: string): Date => new Date(text);
@@ -118,12 +119,12 @@ describe('SchedulerService: recurring definitions', () => {
     await store.storage.jobs.upsertRecurring(
       aDefinition({ cron: '* * * * *', nextFireTime: at('2023-03-01T00:00:00.000Z') }),
     );
-    const before = performance.now();
+    const begunAt = cpuTime();
 
     await scheduler.runPass();
     await scheduler.runPass();
 
-    expect(performance.now() - before).toBeLessThan(1000);
+    expect(cpuTime() - begunAt).toBeLessThan(1000);
     expect(await occurrences(store.storage)).toHaveLength(1);
     expect((await store.storage.jobs.getRecurring('nightly-report'))?.nextFireTime).toEqual(
       at('2026-03-01T00:01:00.000Z'),

@@ -1,9 +1,12 @@
 import { type INestApplicationContext, Logger, Module, type ModuleMetadata, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { Test } from '@nestjs/testing';
 import { IJobClient, inMemoryStorage, MillraceModule, type MillraceOptionsLayer } from 'nestjs-millrace';
 import { IJobStorage, type JobRecord, type StorageRegistration } from 'nestjs-millrace/storage';
 
 Logger.overrideLogger(false);
+// Two busy cores may take seconds over what takes milliseconds alone.
+jest.setTimeout(30_000);
 
 /** Intervals that a test need not wait for. */
 const QUICK: MillraceOptionsLayer = {
@@ -38,7 +41,18 @@ export class Application {
 
   static async start(metadata: ModuleMetadata, options: MillraceOptionsLayer = {}): Promise<Application> {
     const AppModule = anAppModule(metadata, options);
-    const app = new Application(await NestFactory.createApplicationContext(AppModule, { logger: false }));
+    return Application.keep(await NestFactory.createApplicationContext(AppModule, { logger: false }));
+  }
+
+  /** Starts one in which something else stands in for a provider of Millrace's own. */
+  static async startWith(token: Type | (abstract new () => unknown), stand: object): Promise<Application> {
+    const builder = Test.createTestingModule({ imports: [anAppModule({})] });
+    const module = await builder.overrideProvider(token).useValue(stand).compile();
+    return Application.keep(await module.init());
+  }
+
+  private static keep(context: INestApplicationContext): Application {
+    const app = new Application(context);
     Application.started.push(app);
     return app;
   }
@@ -89,13 +103,13 @@ export function withoutNotifier(registration: StorageRegistration = inMemoryStor
   return { provider: shared.provider, create: (environment) => ({ ...shared.create(environment), notifier: null }) };
 }
 
-/** Waits until `look` answers something; a condition that never comes fails the test. */
-export async function eventually<T>(look: () => T | undefined | Promise<T | undefined>, within = 5000): Promise<T> {
-  const until = performance.now() + within;
+/** Waits until `look` answers something; a condition that never comes fails the test, also where it stops `performance`. */
+export async function eventually<T>(look: () => T | undefined | Promise<T | undefined>, within = 20_000): Promise<T> {
+  const until = Date.now() + within;
   for (;;) {
     const seen = await look();
     if (seen !== undefined && seen !== false) return seen;
-    if (performance.now() > until) throw new Error(`Not seen within ${within} ms: ${look.toString()}`);
+    if (Date.now() > until) throw new Error(`Not seen within ${within} ms: ${look.toString()}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }

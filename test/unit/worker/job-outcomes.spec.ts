@@ -24,9 +24,14 @@ describe('What becomes of a claimed job before it runs', () => {
   it.each([{ cancelRequested: true }, { closing: true }])(
     'ends a job unexecuted that was asked to stop: %o',
     (flag) => {
-      expect(verdictOf({ ...clean, ...flag, interruptions: 99 }, false, 10)).toBe('cancel');
+      expect(verdictOf({ ...clean, ...flag, interruptions: 99 }, true, 10)).toBe('cancel');
     },
   );
+
+  it('leaves the end of a step whose scope ends to a node that knows its workflow', () => {
+    expect(verdictOf({ ...clean, closing: true }, false, 10)).toBe('putBack');
+    expect(verdictOf({ ...clean, closing: true, cancelRequested: true }, false, 10)).toBe('cancel');
+  });
 
   it('puts a job without handler back before its interruptions are looked at', () => {
     expect(verdictOf({ ...clean, interruptions: 99 }, false, 10)).toBe('putBack');

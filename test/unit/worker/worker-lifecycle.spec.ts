@@ -1,11 +1,12 @@
-import { Injectable, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, Logger, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { IJobClient, Job, JobContext, JobCtx } from 'nestjs-millrace';
-import { IJobStorage } from 'nestjs-millrace/storage';
+import { IJobStorage, type StorageRegistration } from 'nestjs-millrace/storage';
 import { ApplicationLifecycle } from '../../../lib/worker/application-lifecycle';
-import { anAppModule, Application, eventually, Gate } from './an-application';
+import { WorkerContext } from '../../../lib/worker/worker-context';
+import { anAppModule, Application, eventually, Gate, sharedStorage } from './an-application';
 
 /** A client of the application, such as a database's: useless once it is closed. */
 @Injectable()
@@ -158,6 +159,30 @@ describe('The start of an application', () => {
 
     expect(before).toBe(0);
     expect(module.get(Early).sawBooted).toEqual([true]);
+  });
+
+  it('is told in one line: which worker, how much at a time, from which queues and which store', async () => {
+    const logged: string[] = [];
+    jest.spyOn(Logger.prototype, 'log').mockImplementation((line: string) => {
+      if (line.startsWith('Worker ')) logged.push(line); // Nest writes lines of its own
+    });
+    const app = await Application.start({}, { queues: ['default', 'mail'], maxParallelism: 7 });
+    const { id } = app.context.get(WorkerContext, { strict: false });
+    await eventually(() => logged[0]);
+    await Application.start({}, { workerEnabled: false });
+    const shared = sharedStorage();
+    const create: StorageRegistration['create'] = (environment) => ({
+      ...shared.create(environment),
+      getInfo: () => Promise.reject(new Error('connection refused')),
+    });
+    await Application.start({}, { storage: { ...shared, create } });
+    await eventually(() => logged[1]);
+
+    expect(logged).toEqual([
+      `Worker ${id} runs up to 7 jobs at a time from the queues default, mail; ` +
+        `store: in-memory (Node.js ${process.versions.node}).`,
+      expect.stringMatching(/^Worker .+ runs up to 20 jobs at a time from the queue default; store: in-memory\.$/),
+    ]);
   });
 
   it('starts nothing of an application that is closed while it starts', async () => {

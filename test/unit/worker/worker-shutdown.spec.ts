@@ -78,15 +78,13 @@ describe('Shutdown', () => {
     await app.close();
   });
 
-  it('aborts what does not finish in time and gives it back, within the time it was given', async () => {
+  it('aborts what does not finish in time, and gives it back', async () => {
     const { app, work, details } = await anApplication({ shutdownTimeout: 100, shutdownGrace: 100 });
     const id = await app.jobs.enqueue(Work, (w) => w.stubborn());
     await eventually(() => work.started[0]);
-    const before = performance.now();
 
     await app.close();
 
-    expect(performance.now() - before).toBeLessThan(1200);
     expect(work.reasons).toEqual([new JobAbortedError(id, 'shutdown')]);
     const job = await details(id);
     expect(job).toMatchObject({ state: 'Enqueued', failures: 0, releases: 1, interruptions: 0, leaseUntil: null });
@@ -96,14 +94,12 @@ describe('Shutdown', () => {
   it.each([false, true])(
     'gives back what stops because it was aborted; wrapped in its own error: %s',
     async (wrapped) => {
-      const { app, work, details } = await anApplication({ shutdownGrace: 5000 });
+      const { app, work, details } = await anApplication({ shutdownGrace: 100_000 });
       const id = await app.jobs.enqueue(Work, (w) => w.polite(wrapped));
       await eventually(() => work.started[0]);
-      const before = performance.now();
 
-      await app.close();
+      await app.close(); // it does not wait until the grace is over
 
-      expect(performance.now() - before).toBeLessThan(4000);
       expect(await details(id)).toMatchObject({ state: 'Enqueued', failures: 0, releases: 1, lastError: null });
     },
   );
@@ -208,10 +204,7 @@ describe('Shutdown', () => {
       jest.spyOn(app.storage, call).mockRejectedValue(new Error('connection refused'));
     }
     work.gate.open();
-    const before = performance.now();
 
-    await app.close();
-
-    expect(performance.now() - before).toBeLessThan(2000);
+    await expect(app.close()).resolves.toBeUndefined();
   });
 });

@@ -1,4 +1,3 @@
-import { Global, Module } from '@nestjs/common';
 import {
   type ClaimedJob,
   InstanceState,
@@ -9,21 +8,28 @@ import {
   newJob,
   Retry,
 } from 'nestjs-millrace/storage';
-import { IWorkflowSteps, type StepExecution } from '../../../lib/worker/workflow-steps';
+import type { JobExecution } from '../../../lib/jobs/job-execution';
+import { IWorkflowSteps } from '../../../lib/worker/workflow-steps';
 import { Application } from './an-application';
 
 const moves = () => null;
 
 class Steps extends IWorkflowSteps {
   readonly ran: string[] = [];
+  readonly loaded: number[] = [];
   readonly ends: string[] = [];
   lacking: string | null = null;
+
+  override load(jobs: readonly ClaimedJob[]): Promise<void> {
+    this.loaded.push(jobs.length);
+    return Promise.resolve();
+  }
 
   override missing(): string | null {
     return this.lacking;
   }
 
-  override async run({ job }: StepExecution): Promise<void> {
+  override async run({ job }: JobExecution): Promise<void> {
     this.ran.push(job.position ?? '');
     if (job.position === 'fails') throw new Error('boom');
   }
@@ -37,10 +43,6 @@ class Steps extends IWorkflowSteps {
     throw new Error('no wait expires here');
   }
 }
-
-@Global()
-@Module({ providers: [{ provide: IWorkflowSteps, useClass: Steps }], exports: [IWorkflowSteps] })
-class StepsModule {}
 
 function aStep(position: string): JobRecord {
   const createdAt = new Date();
@@ -84,19 +86,23 @@ async function begin(app: Application, step: JobRecord): Promise<void> {
 }
 
 describe('A job of a workflow', () => {
-  it('waits, visibly, where no workflows are to be had', async () => {
+  it('waits, visibly, where its workflow is not to be had', async () => {
     const app = await Application.start({});
     const step = aStep('a1');
 
     await begin(app, step);
     const job = await app.job(step.id, 'Scheduled');
 
-    expect(job).toMatchObject({ failures: 0, releases: 1, lastError: expect.stringContaining('No workflow') });
+    expect(job).toMatchObject({
+      failures: 0,
+      releases: 1,
+      lastError: expect.stringContaining('no workflow onboarding@1'),
+    });
   });
 
   it('runs as a step, and its transition moves its instance on, however it ends', async () => {
-    const app = await Application.start({ imports: [StepsModule] });
-    const steps = app.context.get<Steps>(IWorkflowSteps);
+    const steps = new Steps();
+    const app = await Application.startWith(IWorkflowSteps, steps);
     const apply = jest.spyOn(app.storage, 'apply');
     const [good, bad] = [aStep('succeeds'), aStep('fails')];
 
@@ -107,14 +113,15 @@ describe('A job of a workflow', () => {
 
     const transitions = apply.mock.calls.flatMap(([batch]) => batch);
     expect(steps.ran).toEqual(['succeeds', 'fails']);
+    expect(steps.loaded.reduce((sum, count) => sum + count, 0)).toBe(2);
     expect(steps.ends).toEqual(['Succeeded', 'Dead']);
     expect(transitions.map(({ advance }) => advance)).toEqual([moves, moves]);
     expect(transitions.map(({ instanceId }) => instanceId)).toEqual([good.instanceId, bad.instanceId]);
   });
 
   it('is put back with what is lacking, and moves nothing, where its version is not to be had', async () => {
-    const app = await Application.start({ imports: [StepsModule] });
-    const steps = app.context.get<Steps>(IWorkflowSteps);
+    const steps = new Steps();
+    const app = await Application.startWith(IWorkflowSteps, steps);
     steps.lacking = 'This node has no workflow onboarding@2.';
     const step = aStep('a1');
 
@@ -126,7 +133,7 @@ describe('A job of a workflow', () => {
   });
 
   it('dies without moving anything when the store takes no end of it', async () => {
-    const app = await Application.start({ imports: [StepsModule] });
+    const app = await Application.startWith(IWorkflowSteps, new Steps());
     const step = aStep('succeeds');
 
     await app.storage.enqueue([step]);
