@@ -17,7 +17,7 @@ const directions = [
   forbid('storage-knows-model', '^lib/storage/', '^lib/', '^lib/(storage|model)/', 'A provider author reads storage and model, nothing else.'),
   forbid('jobs-below-workers', '^lib/jobs/', '^lib/', '^lib/(jobs|storage|model|tenancy|telemetry)/|^lib/millrace\\.', 'workflows → jobs → storage → model, never back.'),
   forbid('workers-below-workflows', '^lib/(worker|scheduler)/', '^lib/workflows/', null, 'Workflows plug into ports that workers declare.'),
-  forbid('execution-is-pure', '^lib/workflows/execution/', '.', '^lib/(model|workflows/(graph|execution))/', 'No Nest, no storage, no clock: tested without any.'),
+  forbid('execution-is-pure', '^lib/workflows/execution/', '.', '^lib/(model|workflows/(graph|execution))/|^lib/workflows/workflow\\.errors|^(node:)?util$', 'No Nest, no storage, no clock: tested without any.'),
   forbid('core-stands-alone', '^lib/', '^(providers|dashboard|sample-app)/', null, 'Imports point down, and the core is below all of these.'),
   forbid('core-without-kits', '^lib/(?!testing/|conformance/)', '^lib/(testing|conformance)/', null, 'Test kits are entry points of their own.'),
   forbid('conformance-is-portable', '^lib/conformance/', '.', '^lib/(conformance|storage|model)/|^(node:)?assert', 'The contract runs in any test runner.'),

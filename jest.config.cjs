@@ -4,7 +4,6 @@ const { esmPackagePattern } = require('./test/support/esm-packages.cjs');
 const common = {
   rootDir: __dirname,
   testEnvironment: 'node',
-  testTimeout: 30_000, // a limit for what hangs; two busy cores may take seconds over what takes milliseconds alone
   transform: { '^.+\\.[cm]?[jt]s$': '@swc/jest' },
   transformIgnorePatterns: [esmPackagePattern(__dirname)],
   // Looked up through the sandbox it makes the grammar of T-SQL three times slower.
@@ -20,9 +19,10 @@ const common = {
 
 /** @type {import('jest').Config} */
 module.exports = {
+  testTimeout: 30_000, // a limit for what hangs; two busy cores may take seconds over what takes milliseconds alone
   maxWorkers: '100%', // on two cores Jest would use one, and many tests wait for a lease or a process rather than compute
   projects: [
-    { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/{unit,crash}/**/*.spec.ts'] },
+    { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/{unit,crash,properties}/**/*.spec.ts'] },
     {
       ...common,
       displayName: 'integration',

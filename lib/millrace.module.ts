@@ -39,6 +39,8 @@ import { IStorageNotifier } from './storage/storage-notifier';
 import { IWorkflowStorage } from './storage/workflow-storage';
 import { ITenantContext } from './tenancy/tenant-context';
 import { ApplicationLifecycleModule, workerProviders } from './worker';
+import { workflowProviders } from './workflows';
+import { IWorkflowClient } from './workflows/workflow-client.interface';
 
 /** Durable jobs in a Nest application: global, registered once, in the root module. */
 @Module({
@@ -79,6 +81,7 @@ import { ApplicationLifecycleModule, workerProviders } from './worker';
     MillraceLifecycle,
     ...workerProviders,
     ...schedulerProviders,
+    ...workflowProviders,
   ],
   exports: [
     MILLRACE_OPTIONS,
@@ -89,6 +92,7 @@ import { ApplicationLifecycleModule, workerProviders } from './worker';
     IWorkflowStorage,
     IMonitoringStorage,
     IJobClient,
+    IWorkflowClient,
     JobContext,
   ],
 })

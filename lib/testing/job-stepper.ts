@@ -57,6 +57,7 @@ export class JobStepper {
       expired: true,
       suspects: true,
     });
+    if (job !== undefined) await this.runner.load([job]);
     return job;
   }
 

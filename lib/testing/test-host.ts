@@ -12,15 +12,19 @@ import { IJobClient } from '../jobs/job-client.interface';
 import { MillraceModule } from '../millrace.module';
 import { MILLRACE_OPTION_OVERRIDES } from '../millrace.module-definition';
 import type { MillraceOptionsLayer } from '../millrace.options';
-import type { JobId } from '../model/ids';
+import type { InstanceId, JobId } from '../model/ids';
 import type { JobDetails } from '../model/monitoring';
 import { type Duration, FakeClock, later, toMilliseconds } from '../model/time';
+import type { InstanceState } from '../model/workflow-instance';
 import { SchedulerService } from '../scheduler/scheduler.service';
 import { inMemoryStorage } from '../storage/in-memory';
 import { IMonitoringStorage } from '../storage/monitoring-storage';
 import type { StorageRegistration } from '../storage/storage';
+import { IWorkflowStorage } from '../storage/workflow-storage';
 import { JobRunner } from '../worker/job-runner';
 import { WorkerContext } from '../worker/worker-context';
+import type { InstanceDetails } from '../workflows/instance-details';
+import { IWorkflowClient } from '../workflows/workflow-client.interface';
 import { nextDueMoment } from './due-moments';
 import { JobStepper } from './job-stepper';
 import { isRegistered } from './registered-module';
@@ -61,6 +65,9 @@ export interface RunOptions {
 export class MillraceTestHost implements AsyncDisposable {
   /** The client, as the application sees it. */
   readonly jobs: IJobClient;
+  /** The workflow client, as the application sees it. */
+  readonly workflows: IWorkflowClient;
+  private readonly workflowStorage: IWorkflowStorage;
   private readonly scheduler: SchedulerService;
   private readonly stepper: JobStepper;
   private readonly monitoring: IMonitoringStorage;
@@ -71,6 +78,8 @@ export class MillraceTestHost implements AsyncDisposable {
     readonly clock: FakeClock,
   ) {
     this.jobs = this.get(IJobClient);
+    this.workflows = this.get(IWorkflowClient);
+    this.workflowStorage = this.get(IWorkflowStorage);
     this.scheduler = this.get(SchedulerService);
     this.monitoring = this.get(IMonitoringStorage);
     this.stepper = new JobStepper(this.get(WorkerContext), this.get(JobRunner), this.monitoring);
@@ -102,8 +111,23 @@ export class MillraceTestHost implements AsyncDisposable {
     return this.jobs.getJob(id);
   }
 
+  /** Where a workflow instance stands; null when there is none. */
+  getInstance(id: InstanceId): Promise<InstanceDetails | null> {
+    return this.workflows.getInstance(id);
+  }
+
+  /** The state of a workflow instance; null when there is none. */
+  async getInstanceState(id: InstanceId): Promise<InstanceState | null> {
+    return (await this.getInstance(id))?.state ?? null;
+  }
+
+  /** The document of a workflow instance; null when there is none. */
+  getData<TData = unknown>(id: InstanceId): Promise<TData | null> {
+    return this.workflows.getData<TData>(id);
+  }
+
   /**
-   * Moves the clock, makes claimable what has become due, and fires recurring definitions, each once however many of its
+   * Moves the clock, makes claimable what has become due, ends waits that have timed out, and fires recurring definitions, each once however many of its
    * occurrences were passed over. Runs nothing.
    */
   async advanceTime(by: Duration): Promise<void> {
@@ -136,7 +160,7 @@ export class MillraceTestHost implements AsyncDisposable {
 
   /**
    * Moves the clock by steps through every moment at which something becomes due, and runs all that is due at each before
-   * it goes on: chains of delays and every occurrence of a recurring definition take their places in order.
+   * it goes on: chains of delays, waits that time out and every occurrence of a recurring definition take their places in order.
    *
    * @returns how many executions there were, those that were due before included
    */
@@ -144,7 +168,7 @@ export class MillraceTestHost implements AsyncDisposable {
     const until = later(this.clock.now(), toMilliseconds(by, 'advanceAndRun'));
     let executions = await this.runUntilIdle(options);
     for (;;) {
-      const next = await nextDueMoment(this.monitoring, this.clock.now());
+      const next = await nextDueMoment(this.monitoring, this.workflowStorage, this.clock.now());
       if (next === null || next > until) break;
       this.clock.set(next);
       executions += await this.runUntilIdle(options);
