@@ -2,6 +2,13 @@ import { Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { MillraceModule } from 'nestjs-millrace';
 import { BadRequestFilter } from './bad-request.filter';
+import { AskForReview } from './fulfilment/ask-for-review';
+import { CheckApproval } from './fulfilment/check-approval';
+import { FulfilmentController } from './fulfilment/fulfilment.controller';
+import { FulfilmentWorkflow } from './fulfilment/fulfilment.workflow';
+import { PackOrder, UnpackOrder } from './fulfilment/pack-order';
+import { ReleaseStock, ReserveStock } from './fulfilment/reserve-stock';
+import { RefundPayment, TakePayment } from './fulfilment/take-payment';
 import { JobsController } from './jobs/jobs.controller';
 import { Confirmation } from './orders/confirmation';
 import { DailyReport } from './orders/daily-report';
@@ -22,7 +29,7 @@ import { storageOf } from './storage';
       heartbeatInterval: '3s',
     }),
   ],
-  controllers: [OrdersController, JobsController],
+  controllers: [OrdersController, FulfilmentController, JobsController],
   providers: [
     OrderJournal,
     { provide: APP_FILTER, useClass: BadRequestFilter },
@@ -32,6 +39,16 @@ import { storageOf } from './storage';
     Warehouse,
     Reminders,
     DailyReport,
+    // A workflow and its activities, too, are only provided.
+    FulfilmentWorkflow,
+    ReserveStock,
+    ReleaseStock,
+    TakePayment,
+    RefundPayment,
+    PackOrder,
+    UnpackOrder,
+    CheckApproval,
+    AskForReview,
   ],
 })
 export class AppModule {}

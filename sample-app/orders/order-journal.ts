@@ -1,7 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { appendFile, readFile } from 'node:fs/promises';
 
-export type OrderEvent = 'confirmed' | 'charged' | 'shipped' | 'reminded';
+export type OrderEvent =
+  | 'confirmed'
+  | 'charged'
+  | 'shipped'
+  | 'reminded'
+  | 'reserved'
+  | 'released'
+  | 'paid'
+  | 'refunded'
+  | 'packed'
+  | 'unpacked'
+  | 'reviewRequested';
 
 interface Entry {
   readonly orderId: string;

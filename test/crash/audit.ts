@@ -1,4 +1,5 @@
 import type { JobDetails } from 'nestjs-millrace/storage';
+import { groupBy } from './group-by';
 import type { CrashRecord } from './records';
 import type { Ticket } from './ticket';
 
@@ -196,10 +197,4 @@ function checkKeys(
       findings.push({ fault: 'doubled', job: job.id, what: `ran while ${previous.id} still held the key ${key}` });
     }
   }
-}
-
-function groupBy<T, K>(values: readonly T[], keyOf: (value: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>();
-  for (const value of values) groups.set(keyOf(value), [...(groups.get(keyOf(value)) ?? []), value]);
-  return groups;
 }

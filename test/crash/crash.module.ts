@@ -4,6 +4,8 @@ import { CrashJobs } from './crash-jobs';
 import { RecordFile } from './records';
 import type { RunSettings } from './run-settings';
 import { registrationOf } from './store';
+import { JourneyWorkflow } from './workflows/journey.workflow';
+import { journeySteps } from './workflows/journey-steps';
 
 /** The application under fire: short leases, so that a killed worker's jobs are soon free again. */
 @Module({})
@@ -23,7 +25,12 @@ export class CrashModule {
           schedulerEnabled: role === 'worker',
         }),
       ],
-      providers: [CrashJobs, { provide: RecordFile, useValue: new RecordFile(records) }],
+      providers: [
+        CrashJobs,
+        JourneyWorkflow,
+        ...journeySteps,
+        { provide: RecordFile, useValue: new RecordFile(records) },
+      ],
     };
   }
 }

@@ -1,14 +1,16 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
-import { IJobClient, JobBatch, Retry, type JobId } from 'nestjs-millrace';
+import { IJobClient, IWorkflowClient, JobBatch, Retry, type JobId } from 'nestjs-millrace';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CrashJobs } from './crash-jobs';
 import { CrashModule } from './crash.module';
 import { crashPlan, poisonPlan, type PlanItem } from './plan';
 import { RecordFile } from './records';
-import { settingsOfThisProcess } from './run-settings';
+import { type RunSettings, settingsOfThisProcess } from './run-settings';
 import type { Ticket } from './ticket';
+import { journeyPlan } from './workflows/journey-plan';
+import { JourneyProducer } from './workflows/journey-producer';
 
 const LANES = 8; // enqueueing calls under way at a time
 
@@ -104,15 +106,24 @@ class Producer {
   }
 }
 
+async function produce(
+  { plan, seed, size, duration }: RunSettings,
+  jobs: IJobClient,
+  workflows: IWorkflowClient,
+  records: RecordFile,
+): Promise<void> {
+  if (plan === 'workflows') return new JourneyProducer(workflows, records).produce(journeyPlan(seed, size));
+  const items = plan === 'crash' ? crashPlan(seed, size) : poisonPlan(seed, size);
+  return new Producer(jobs, records).produce(items, duration);
+}
+
 async function main(): Promise<void> {
   const settings = settingsOfThisProcess();
   const module = CrashModule.forRun(settings, 'producer');
   const app = await NestFactory.createApplicationContext(module, { logger: ['error', 'warn'] });
   process.once('disconnect', () => process.exit());
   process.send?.('ready');
-  const plan = settings.plan === 'crash' ? crashPlan : poisonPlan;
-  const producer = new Producer(app.get(IJobClient), app.get(RecordFile));
-  await producer.produce(plan(settings.seed, settings.jobs), settings.duration);
+  await produce(settings, app.get(IJobClient), app.get(IWorkflowClient), app.get(RecordFile));
   await app.close();
   process.exit();
 }

@@ -4,6 +4,17 @@ import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:f
 export type CrashRecord =
   /** A handler was entered, and left without an error. */
   | { readonly kind: 'started' | 'ended'; readonly job: string; readonly attempt: number; readonly at: number }
+  /** An activity was entered, and left without an error. `place` is its name, and the iteration it was in: `Load#2`. */
+  | {
+      readonly kind: 'stepStarted' | 'stepEnded';
+      readonly job: string;
+      readonly attempt: number;
+      readonly instance: string;
+      readonly place: string;
+      readonly at: number;
+    }
+  /** A start answered with this instance. */
+  | { readonly kind: 'begun'; readonly item: number; readonly instance: string }
   /** An enqueueing call answered with these ids. */
   | { readonly kind: 'answered'; readonly item: number; readonly jobs: readonly string[] }
   /** Nothing is left to do for this item of the plan. */

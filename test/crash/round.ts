@@ -1,19 +1,21 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { audit, ticketOf, type Finding } from './audit';
 import { Fleet } from './fleet';
 import { Random } from './random';
-import { RecordFile } from './records';
+import type { JobDetails, WorkflowInstance } from 'nestjs-millrace/storage';
+import { type CrashRecord, RecordFile } from './records';
 import type { RunSettings } from './run-settings';
 import { StoreObserver } from './store';
 
-export interface RoundResult {
-  readonly jobs: number;
+/** The store at the end of a round, what the processes wrote down while they lived, and how they ended. */
+export interface RoundEvidence {
+  readonly jobs: readonly JobDetails[];
+  readonly instances: readonly WorkflowInstance[];
+  readonly records: readonly CrashRecord[];
   readonly kills: number;
-  readonly findings: readonly Finding[];
-  /** Of the job that ends its process; null in a round without one. */
-  readonly interruptions: number | null;
+  /** Ends that nobody planned. */
+  readonly breakdowns: readonly string[];
 }
 
 export interface RoundPlan extends Omit<RunSettings, 'records'> {
@@ -28,8 +30,8 @@ const KILL_EVERY = [400, 1_600] as const;
 /** Without any change for so long, what is left is lost. */
 const STANDSTILL = 60_000;
 
-/** Runs a plan under fire until every job has ended, then reads the store and the records and compares. */
-export async function playRound(plan: RoundPlan): Promise<RoundResult> {
+/** Runs a plan under fire until everything has ended, then reads the store and the records. */
+export async function playRound(plan: RoundPlan): Promise<RoundEvidence> {
   mkdirSync(plan.folder, { recursive: true });
   const records = new RecordFile(join(plan.folder, 'records.jsonl'));
   const fleet = new Fleet({ ...plan, records: records.path }, join(plan.folder, 'processes.log'));
@@ -41,12 +43,13 @@ export async function playRound(plan: RoundPlan): Promise<RoundResult> {
   }
 
   await using store = await StoreObserver.open(plan.store);
-  const jobs = await store.everyJob();
-  const findings = [...audit({ jobs, records: records.read() })];
-  for (const what of fleet.breakdowns)
-    findings.push({ fault: 'lost', job: '-', what: `${what}, see ${fleet.logFile}` });
-  const killer = jobs.find((job) => ticketOf(job).fate === 'kills');
-  return { jobs: jobs.length, kills: fleet.kills, findings, interruptions: killer?.interruptions ?? null };
+  return {
+    jobs: await store.everyJob(),
+    instances: await store.everyInstance(),
+    records: records.read(),
+    kills: fleet.kills,
+    breakdowns: fleet.breakdowns.map((what) => `${what}, see ${fleet.logFile}`),
+  };
 }
 
 async function runUntilEnded({ seed, store: address, kills }: RoundPlan, fleet: Fleet, records: string): Promise<void> {

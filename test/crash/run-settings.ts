@@ -4,9 +4,10 @@ import type { StoreAddress } from './store';
 export interface RunSettings {
   readonly store: StoreAddress;
   readonly records: string;
-  readonly plan: 'crash' | 'poison';
+  readonly plan: 'crash' | 'poison' | 'workflows';
   readonly seed: number;
-  readonly jobs: number;
+  /** Jobs to enqueue, or instances to start. */
+  readonly size: number;
   /** The producer spreads the plan over this time, in milliseconds. */
   readonly duration: number;
   readonly interruptionLimit: number;

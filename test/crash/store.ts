@@ -1,4 +1,4 @@
-import type { Storage, StorageRegistration } from 'nestjs-millrace/storage';
+import type { Storage, StorageRegistration, WorkflowInstance } from 'nestjs-millrace/storage';
 import { isTerminal, JOB_STATES, type JobDetails, SystemClock } from 'nestjs-millrace/storage';
 import { postgresStorage } from 'nestjs-millrace/postgres';
 import { sqliteStorage } from 'nestjs-millrace/sqlite';
@@ -25,9 +25,26 @@ export class StoreObserver implements AsyncDisposable {
     return new StoreObserver(storage);
   }
 
+  /** Jobs and instances that have not ended. */
   async unfinished(): Promise<number> {
-    const { jobsByState } = await this.storage.monitoring.getStatistics();
-    return JOB_STATES.filter((state) => !isTerminal(state)).reduce((sum, state) => sum + jobsByState[state], 0);
+    const { jobsByState, instancesByState } = await this.storage.monitoring.getStatistics();
+    const jobs = JOB_STATES.filter((state) => !isTerminal(state)).map((state) => jobsByState[state]);
+    return [...jobs, instancesByState.Running, instancesByState.Suspended].reduce((sum, count) => sum + count, 0);
+  }
+
+  async everyInstance(): Promise<WorkflowInstance[]> {
+    const { monitoring, workflows } = this.storage;
+    const instances: WorkflowInstance[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: Awaited<ReturnType<typeof monitoring.queryInstances>> = await monitoring.queryInstances({
+        cursor,
+        limit: 200,
+      });
+      instances.push(...(await workflows.getInstances(page.items.map(({ id }) => id))));
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    return instances;
   }
 
   async everyJob(): Promise<JobDetails[]> {

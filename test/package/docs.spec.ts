@@ -10,13 +10,43 @@ const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((file) => `do
 /** What a block that imports nothing itself may use without saying where it comes from. */
 const IMPORTS = `
   import { Injectable, Module } from '@nestjs/common';
-  import { IJobClient, inMemoryStorage, Job, JobBatch, JobContext, JobCtx, JobTarget, MillraceModule, Retry } from 'nestjs-millrace';
+  import {
+    Activity, ActivityContext, CompensationRecovery, IActivity, IJobClient, inMemoryStorage, IWorkflow, IWorkflowBuilder,
+    IWorkflowClient, Job, JobBatch, JobContext, JobCtx, JobTarget, MillraceModule, NestedSagaPolicy, Retry, RetryAfterError,
+    SnoozeError, StepFailurePolicy, StepRecovery, UnrecoverableJobError, Workflow,
+  } from 'nestjs-millrace';
   import { sqlServerStorage } from 'nestjs-millrace/mssql';
   import { postgresStorage } from 'nestjs-millrace/postgres';
   import { sqliteStorage } from 'nestjs-millrace/sqlite';
   import { MillraceTestHost } from 'nestjs-millrace/testing';
   import type { DataSource } from 'typeorm';
 `;
+
+const STEPS = [
+  'ValidateOrder',
+  'ChargeCard',
+  'RequireApproval',
+  'ApproveAutomatically',
+  'ReserveStock',
+  'NotifyWarehouse',
+  'ShipItem',
+  'AskForReview',
+  'CreateAccount',
+  'SendWelcome',
+  'ReserveInventory',
+  'ReleaseInventory',
+  'RefundCard',
+  'BookCourier',
+  'CancelCourier',
+  'NotifyCustomer',
+  'BookHotel',
+  'CancelHotel',
+  'PayDeposit',
+  'RefundDeposit',
+  'IssueTicket',
+  'VoidTicket',
+  'ConfirmTrip',
+];
 
 /** The application that the pages speak of; a block that declares one of these names itself shadows it. */
 const APPLICATION = `
@@ -29,9 +59,19 @@ const APPLICATION = `
   declare const orders: { update(id: string, fields: { status: string }): Promise<void> };
   declare const createHarness: import('nestjs-millrace/conformance').CreateHarness;
   declare function getDataSourceToken(): string;
+  declare const workflows: import('nestjs-millrace').IWorkflowClient;
+  declare const id: string;
+  declare const data: { customerId: string; needsApproval: boolean; approved: boolean };
+  interface OrderData { total: number; items: string[] }
+  declare const flow: import('nestjs-millrace').IWorkflowBuilder<OrderData>;
+  declare const saga: import('nestjs-millrace').ISagaBuilder<OrderData>;
+  interface ApprovalDecision { isApproved: boolean }
+  declare class Accounts { create(customerId: string, signal: AbortSignal): Promise<void> }
+  declare class Step { execute(): Promise<void> }
   declare class EmailSender { sendConfirmation(orderId: string): Promise<void> }
   declare class Payments { capture(orderId: string): Promise<void> }
   declare class Reports { write(name: string): Promise<void> }
+  ${STEPS.map((step) => `declare class ${step} extends Step {}`).join('\n  ')}
 `;
 
 const OPTIONS: ts.CompilerOptions = {
