@@ -7,6 +7,7 @@ import { ChildNode } from '../support/child-node';
 import { eventually } from '../support/eventually';
 import { RunningNode } from '../support/running-node';
 import { PostgresSession } from '../support/postgres-session';
+import { sqlServerDataSource } from '../support/sql-server';
 import { describeOnStores, type StoreAddress } from '../support/stores';
 
 @Injectable()
@@ -140,13 +141,20 @@ describe('one idempotency key in many calls at once', () => {
   });
 });
 
+function dataSourceOf(store: Exclude<StoreAddress, { kind: 'memory' }>): DataSource {
+  switch (store.kind) {
+    case 'sqlite':
+      return new DataSource({ type: 'better-sqlite3', database: store.database });
+    case 'postgres':
+      return new DataSource({ type: 'postgres', url: store.url });
+    case 'mssql':
+      return sqlServerDataSource(store.url);
+  }
+}
+
 /** The application's own connection to the database where Millrace keeps its jobs. */
 async function openApplication(store: StoreAddress): Promise<{ source: DataSource } & AsyncDisposable> {
   if (store.kind === 'memory') throw new Error('Memory has no connections');
-  const source = await new DataSource(
-    store.kind === 'sqlite'
-      ? { type: 'better-sqlite3', database: store.database }
-      : { type: store.kind, url: store.url },
-  ).initialize();
+  const source = await dataSourceOf(store).initialize();
   return { source, [Symbol.asyncDispose]: () => source.destroy() };
 }

@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import { IJobClient, Job, type JobContext, JobCtx, Retry } from 'nestjs-millrace';
@@ -24,6 +23,9 @@ class Exports {
   readonly started: string[] = [];
   readonly ended: string[] = [];
   readonly aborted: string[] = [];
+  /** Lets the executions of `take` end. */
+  letGo: () => void = () => undefined;
+  private readonly free = new Promise<void>((resolve) => (this.letGo = resolve));
 
   constructor(@Inject(IJobClient) private readonly jobs: IJobClient) {}
 
@@ -37,9 +39,9 @@ class Exports {
   }
 
   @Job({ retry: Retry.none })
-  async take(label: string, milliseconds: number): Promise<void> {
+  async take(label: string): Promise<void> {
     this.started.push(label);
-    await pause(milliseconds);
+    await this.free;
     await this.jobs.enqueue(Exports, (exports) => exports.note(`${label}, followed`));
     this.ended.push(label);
   }
@@ -72,7 +74,7 @@ describe('a shutdown that could hang, or cut off work', () => {
       await using other = await start(store);
       const job = await other.ended(hanging);
 
-      expect(took).toBeLessThan(300 + 300 + 1_000);
+      expect(took).toBeLessThan(12_000); // by default it would wait for 15 s
       expect(node.get(Exports).aborted).toEqual(['MILLRACE_JOB_ABORTED']);
       expect(job).toMatchObject({ state: JobState.Succeeded, attempt: 2, failures: 0, interruptions: 0, releases: 1 });
     });
@@ -81,13 +83,14 @@ describe('a shutdown that could hang, or cut off work', () => {
       const store = freshStore();
       await using node = await start(store, { maxParallelism: 1 });
       await using producer = await start(store, { workerEnabled: false, schedulerEnabled: false });
-      const draining = await node.jobs.enqueue(Exports, (exports) => exports.take('draining', 500));
+      const draining = await node.jobs.enqueue(Exports, (exports) => exports.take('draining'));
       await eventually(() => expect(node.get(Exports).started).toEqual(['draining']));
       const waiting = await producer.jobs.enqueue(Exports, (exports) => exports.note('waiting'));
 
-      const closed = node.close();
+      await node.beginClosing();
       const late = await producer.jobs.enqueue(Exports, (exports) => exports.note('late'));
-      await closed;
+      node.get(Exports).letGo();
+      await node.close();
       const states = await Promise.all(
         [draining, waiting, late].map(async (id) => (await producer.jobs.getJob(id))!.state),
       );
@@ -110,11 +113,13 @@ describe('a shutdown that could hang, or cut off work', () => {
         for (let index = 0; index < 300; index++) await producer.jobs.enqueue(Exports, (exports) => exports.note(name));
       };
       await enqueueNotes('before'); // quick ones, of which many are claimed at a time
-      await producer.jobs.enqueue(Exports, (exports) => exports.take('in between', 300));
+      await producer.jobs.enqueue(Exports, (exports) => exports.take('in between'));
       await enqueueNotes('after');
       await using node = await start(store, { maxParallelism: 1 });
       await eventually(() => expect(node.get(Exports).started).toEqual(['in between']));
 
+      await node.beginClosing();
+      node.get(Exports).letGo();
       await node.close();
       const processing = await producer.countOf(JobState.Processing);
       await using successor = await start(store);

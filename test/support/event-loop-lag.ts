@@ -1,12 +1,14 @@
+import { cpuTime } from './cpu-time';
+
 const INTERVAL = 2;
 
-/** Measures for how long the event loop of this process has been blocked at the most, in milliseconds. */
+/** Measures how long this process has computed at a stretch, at the most, before its timers had their turn. */
 export class EventLoopLag implements Disposable {
   private worst = 0;
-  private expectedAt = performance.now() + INTERVAL;
+  private lookedAt = cpuTime();
   private readonly timer = setInterval(() => this.look(), INTERVAL);
 
-  /** Up to now: what blocks it at this moment counts as well. */
+  /** In milliseconds of computing, up to now: what blocks the event loop at this moment counts as well. */
   get longest(): number {
     this.look();
     return this.worst;
@@ -17,8 +19,8 @@ export class EventLoopLag implements Disposable {
   }
 
   private look(): void {
-    const now = performance.now();
-    this.worst = Math.max(this.worst, now - this.expectedAt);
-    this.expectedAt = now + INTERVAL;
+    const now = cpuTime();
+    this.worst = Math.max(this.worst, now - this.lookedAt);
+    this.lookedAt = now;
   }
 }

@@ -12,6 +12,7 @@ import {
   type StorageRegistration,
 } from 'nestjs-millrace/storage';
 import { SchedulerService } from '../../lib/scheduler/scheduler.service';
+import { ApplicationLifecycle } from '../../lib/worker/application-lifecycle';
 import { eventually } from './eventually';
 import { LogLines } from './log-lines';
 import { QUICK, registrationOf, type StoreAddress, type StoreSettings } from './store-address';
@@ -124,6 +125,20 @@ export class RunningNode implements AsyncDisposable {
     await eventually(async () => {
       const open = await this.countOf(JobState.Enqueued, JobState.Processing);
       if (open > 0) throw new Error(`${open} jobs are claimable or run.`);
+    });
+  }
+
+  /** Begins to close, and resolves once it claims nothing any more and starts nothing that it has claimed. */
+  beginClosing(): Promise<void> {
+    const lifecycle = this.get(ApplicationLifecycle);
+    const stop = lifecycle.stop.bind(lifecycle);
+    return new Promise((resolve, reject) => {
+      lifecycle.stop = () => {
+        const stopped = stop();
+        resolve();
+        return stopped;
+      };
+      this.close().catch(reject);
     });
   }
 

@@ -19,8 +19,8 @@ export class ProgramCommands {
     return this.jobs.enqueue(ProgramJobs, (jobs) => jobs.wait(label, milliseconds), options);
   }
 
-  spin(label: string, milliseconds: number, options?: EnqueueOptions): Promise<string> {
-    return this.jobs.enqueue(ProgramJobs, (jobs) => jobs.spin(label, milliseconds), options);
+  spin(label: string, file: string): Promise<string> {
+    return this.jobs.enqueue(ProgramJobs, (jobs) => jobs.spin(label, file));
   }
 
   stray(label: string): Promise<string> {

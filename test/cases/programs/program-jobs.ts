@@ -1,6 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { IJobClient, Job, JobContext, JobCtx, Retry } from 'nestjs-millrace';
+import { existsSync } from 'node:fs';
 import { setImmediate, setTimeout as pause } from 'node:timers/promises';
+
+const LONGEST_SPIN = 25_000; // milliseconds; a test that has failed must not leave a process that computes for ever
+const LONGEST_WAIT_FOR_ABORT = 20_000;
 
 /** Something that happened in the process. */
 export interface ProgramEvent {
@@ -34,15 +38,18 @@ export class ProgramJobs {
     this.tell('ran', label, ctx);
   }
 
-  /** Its first execution blocks the event loop, then looks at its signal as soon as others had their turn. */
+  /**
+   * Its first execution blocks the event loop until a file exists; then it lets others have their turn until it is
+   * aborted, or the file is gone again.
+   */
   @Job({ retry: Retry.none })
-  async spin(label: string, milliseconds: number, @JobCtx() ctx?: JobContext): Promise<void> {
+  async spin(label: string, file: string, @JobCtx() ctx?: JobContext): Promise<void> {
     this.tell('started', label, ctx);
     if (ctx!.attempt > 1) return;
     await setImmediate(); // the message leaves before the loop is blocked
-    for (const until = performance.now() + milliseconds; performance.now() < until;);
-    const freeAt = performance.now();
-    while (!ctx!.signal.aborted && performance.now() < freeAt + 2_000) await pause(10);
+    for (const until = performance.now() + LONGEST_SPIN; !existsSync(file) && performance.now() < until;);
+    const giveUp = performance.now() + LONGEST_WAIT_FOR_ABORT;
+    while (!ctx!.signal.aborted && existsSync(file) && performance.now() < giveUp) await pause(10);
     this.tell(ctx!.signal.aborted ? 'aborted' : 'undisturbed', label, ctx);
   }
 
