@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { MINUTE } from '../model/time';
 import type { InstanceState } from '../model/workflow-instance';
-import { aJob, anId } from './builders';
-import { assertEqual, assertSameBookmark, assertSameInstance, rejectsWith } from './expectations';
+import { aJob, anId, cutoffs } from './builders';
+import { assertEqual, assertSameBookmark, assertSameInstance, codeOf, rejectsWith } from './expectations';
 import { inParallel, inRounds, started, stateOf, statesOf, storedInstance } from './steps';
 import type { FactSuite } from './world';
 import { aBookmark, anInstance, aStep, changing } from './workflow-builders';
@@ -216,6 +216,24 @@ export function instanceFacts({ describe, fact }: FactSuite): void {
       assert.equal(await workflows.createInstance({ instance, jobs: [], bookmarks: [] }), id);
     });
 
+    fact('stays, or keeps the next one from starting, when both want the start key at one moment', async (world) => {
+      const [one, other] = await world.nodes();
+      await inRounds(10, async (round) => {
+        const startKey = `K${round}`;
+        const { id } = await started(world, { startKey });
+        await one.workflows.advanceInstance(id, changing({ update: { state: 'Failed' } }));
+        const next = anInstance(world.clock, { startKey });
+
+        const [reopened, holder] = await Promise.all([
+          one.workflows.advanceInstance(id, changing({ update: { state: 'Running' } })).catch(codeOf),
+          other.workflows.createInstance({ instance: next, jobs: [], bookmarks: [] }),
+        ]);
+
+        assertEqual([reopened, holder], holder === id ? [true, id] : ['MILLRACE_INSTANCE_KEY_HELD', next.id]);
+        assert.equal((await storedInstance(world, id)).state, holder === id ? 'Running' : 'Failed');
+      });
+    });
+
     fact('stands when it would be reopened while another one holds its start key', async (world) => {
       const { workflows } = world;
       const { id } = await started(world, { startKey: 'K' });
@@ -229,6 +247,25 @@ export function instanceFacts({ describe, fact }: FactSuite): void {
       );
 
       assertSameInstance(await workflows.getInstance(id), ended);
+    });
+
+    fact('is there from the beginning when its start is all there was to do', async (world) => {
+      const { workflows, clock } = world;
+      for (const state of ENDS) {
+        const instance = await started(world, { state, startKey: 'K' });
+
+        assertSameInstance(await workflows.getInstance(instance.id), { ...instance, finishedAt: clock.now() });
+      }
+      const live = await started(world, { startKey: 'K' });
+
+      const late = anInstance(clock, { state: 'Completed', startKey: 'K' });
+      assert.equal(await workflows.createInstance({ instance: late, jobs: [], bookmarks: [] }), live.id);
+      assert.equal(await workflows.getInstance(late.id), null);
+
+      clock.advance(MINUTE);
+      const before = clock.now();
+      const kept = cutoffs({ completedInstances: before, failedInstances: before });
+      assert.equal(await world.jobs.prune(kept, 100), ENDS.length);
     });
 
     fact('is none while it is suspended', async (world) => {

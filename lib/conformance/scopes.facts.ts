@@ -16,7 +16,7 @@ import {
   takeOne,
 } from './steps';
 import type { FactSuite, World } from './world';
-import { aBookmark, aStep, cancelling, changing } from './workflow-builders';
+import { aBookmark, aSignal, aStep, cancelling, changing } from './workflow-builders';
 
 /** An instance ends parts of itself by their scope path. */
 export function scopeFacts({ describe, fact }: FactSuite): void {
@@ -149,7 +149,12 @@ export function scopeFacts({ describe, fact }: FactSuite): void {
       await jobs.enqueue([pending]);
       await workflows.advanceInstance(
         instance.id,
-        changing({ addBookmarks: [aBookmark(clock, instance), aBookmark(clock, instance, { scope: 'each1.2/' })] }),
+        changing({
+          addBookmarks: [
+            aBookmark(clock, instance),
+            aBookmark(clock, instance, { scope: 'each1.2/', expiresAt: clock.now() }),
+          ],
+        }),
       );
 
       await workflows.advanceInstance(
@@ -164,6 +169,8 @@ export function scopeFacts({ describe, fact }: FactSuite): void {
       assertEqual(await statesOf(world, [step.id, pending.id]), ['Processing', 'Cancelled']);
       assert.equal((await storedJob(world, step.id)).cancelRequested, true);
       assertEqual(await workflows.getBookmarks(instance.id), []);
+      assert.equal(await workflows.signal(aSignal(clock)), false);
+      assert.equal(await workflows.expireBookmarks(10, () => aJob(clock)), 0);
       assert.equal((await storedInstance(world, instance.id)).state, 'Cancelled');
       assert.equal((await applyOne(jobs, succeeded(step, { advance: () => null }))).outcome, 'applied');
     });

@@ -26,7 +26,10 @@ export abstract class IWorkflowStorage {
   /**
    * Stores which shape a version of a workflow has, or brings its graph up to date where the shape is the same. Another shape
    * replaces the stored one if `replace` is set or if no live instance of that version stands in a shape other than this.
-   * Of several nodes at once each gets an answer that fits one order; against a start, too, there is one order.
+   * Of several nodes at once each gets an answer that fits one order; against a start, too, there is one order: a replacement
+   * waits for the transactions that have started an instance of this version. What is registered already waits for nobody.
+   *
+   * @throws {LockTimeoutError} one of those transactions stayed open
    */
   abstract registerDefinition(definition: WorkflowDefinitionRecord, replace: boolean): Promise<DefinitionRegistration>;
 
@@ -38,6 +41,7 @@ export abstract class IWorkflowStorage {
    * @returns its id, or the id of the live instance that holds (tenant, definition, `startKey`); then nothing is stored
    * @throws {DuplicateInstanceError} the id is stored already
    * @throws {DefinitionChangedError} its version is registered, and with another shape
+   * @throws {LockTimeoutError} the start key stayed locked by somebody's transaction
    */
   abstract createInstance(creation: NewInstance, transaction?: TransactionHandle): Promise<InstanceId>;
 

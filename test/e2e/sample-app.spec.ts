@@ -17,6 +17,11 @@ interface JobView {
   readonly failures: number;
 }
 
+interface FulfilmentView {
+  readonly state: string;
+  readonly data: Record<string, unknown>;
+}
+
 /** The built sample as a process of its own, at a port of its own. */
 class Sample implements AsyncDisposable {
   private log = '';
@@ -65,6 +70,31 @@ class Sample implements AsyncDisposable {
 
   async job(id: string): Promise<JobView> {
     return (await (await fetch(`${this.url}/jobs/${id}`)).json()) as JobView;
+  }
+
+  /** What has happened to an order, in the order of the alphabet: some of it happens concurrently. */
+  eventsOf(orderId: string): string[] {
+    const lines = this.journal.split('\n').filter((line) => line !== '');
+    const entries = lines.map((line) => JSON.parse(line) as { orderId: string; event: string });
+    return [...new Set(entries.filter((entry) => entry.orderId === orderId).map(({ event }) => event))].toSorted();
+  }
+
+  async decide(orderId: string, approved: boolean): Promise<void> {
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ approved });
+    const response = await fetch(`${this.url}/orders/${orderId}/approval`, { method: 'POST', headers, body });
+    expect(await response.json()).toEqual({ delivered: true });
+  }
+
+  async untilFulfilment(id: string, state: string): Promise<FulfilmentView> {
+    return this.eventually(
+      `fulfilment ${id} ${state}`,
+      async () => {
+        const fulfilment = (await (await fetch(`${this.url}/fulfilments/${id}`)).json()) as FulfilmentView;
+        return fulfilment.state === state ? fulfilment : undefined;
+      },
+      30_000,
+    );
   }
 
   async untilState(id: string, state: string): Promise<JobView> {
@@ -152,6 +182,24 @@ describe.each([
 
     expect(await sample.job(jobIds[0]!)).toMatchObject({ state: 'Succeeded', attempt: 2, failures: 1 });
     expect(sample.journal).toMatch(/"o-2","event":"charged".*\n.*"o-2","event":"shipped"/);
+  });
+
+  it('fulfils an expensive order once it is approved, and undoes what it did for one that is refused', async () => {
+    await using sample = await Sample.start(directory, environment);
+    const decided = [true, false].map(async (approved) => {
+      const order = `${approved ? 'approved' : 'refused'}-${name}`;
+      const { instanceId } = await sample.post<{ instanceId: string }>(`/orders/${order}/fulfil`, { total: 1_200 });
+      await sample.untilFulfilment(instanceId, 'Suspended');
+      await sample.decide(order, approved);
+      return { order, fulfilment: await sample.untilFulfilment(instanceId, approved ? 'Completed' : 'Compensated') };
+    });
+
+    const [approved, refused] = await Promise.all(decided);
+
+    expect(approved?.fulfilment.data).toMatchObject({ approved: true, paymentId: expect.stringMatching(/^payment-/) });
+    expect(refused?.fulfilment.data).toMatchObject({ approved: false, paymentId: null, parcelNumber: null });
+    expect(sample.eventsOf(approved!.order)).toEqual(['packed', 'paid', 'reserved', 'reviewRequested']);
+    expect(sample.eventsOf(refused!.order)).toEqual(['packed', 'paid', 'refunded', 'released', 'reserved', 'unpacked']);
   });
 
   it('answers 400 and the reason to what Millrace refuses', async () => {
