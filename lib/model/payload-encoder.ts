@@ -180,7 +180,7 @@ export class PayloadEncoder {
 const UNSTORABLE_KEY = 'its key holds U+0000 or a lone surrogate, which databases cannot store.';
 
 /** Object.prototype of this realm or another one (a vm context). */
-function isObjectPrototype(prototype: object): boolean {
+export function isObjectPrototype(prototype: object): boolean {
   if (prototype === Object.prototype) return true;
   return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'hasOwnProperty');
 }

@@ -41,11 +41,11 @@ export class ModelStore {
   private failure: WorkflowFailure | null = null;
   private suspendedReason: string | null = null;
   private lastId = 0;
+  observe: Observer = () => undefined;
 
   constructor(
     private readonly graph: WorkflowGraph,
     data: Data,
-    private readonly observe: Observer,
   ) {
     this.data = JSON.stringify(data);
   }
@@ -131,7 +131,7 @@ export class ModelStore {
   }
 
   private insert(kind: ModelJob['kind'], position: string, scope: string, payload: SignalPayload): JobId {
-    const id: JobId = `job-${++this.lastId}`;
+    const id = `job-${++this.lastId}`;
     this.jobs.set(id, {
       id,
       kind,

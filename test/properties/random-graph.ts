@@ -10,7 +10,7 @@ export type Shape =
   | { readonly kind: 'step'; readonly compensated: boolean; readonly onFailure: StepFailurePolicy | null }
   | { readonly kind: 'delay' }
   | { readonly kind: 'wait'; readonly expires: boolean }
-  | { readonly kind: 'if'; readonly truth: boolean; readonly then: Shapes; readonly otherwise: Shapes | null }
+  | { readonly kind: 'if'; readonly truth: boolean; readonly whenTrue: Shapes; readonly otherwise: Shapes | null }
   | { readonly kind: 'parallel'; readonly branches: readonly Shapes[] }
   | { readonly kind: 'loop'; readonly count: number; readonly concurrency: number | null; readonly body: Shapes }
   | { readonly kind: 'saga'; readonly keeps: boolean; readonly body: Shapes };
@@ -33,7 +33,7 @@ export function named(shapes: Shapes, counters = new Map<string, number>()): Nam
 function partsOf(shape: Shape): readonly Shapes[] {
   switch (shape.kind) {
     case 'if':
-      return shape.otherwise === null ? [shape.then] : [shape.then, shape.otherwise];
+      return shape.otherwise === null ? [shape.whenTrue] : [shape.whenTrue, shape.otherwise];
     case 'parallel':
       return shape.branches;
     case 'loop':
@@ -140,7 +140,7 @@ function failIfBroken(broken: BrokenCode, id: string): void {
   if (broken.has(id)) throw new Error(`The code of ${id} is broken.`);
 }
 
-const LEAVES = ['step', 'step', 'step', 'step', 'wait', 'delay'] as const;
+const LEAVES = ['step', 'step', 'step', 'step', 'wait', 'wait', 'delay'] as const;
 const HOLDERS = ['parallel', 'saga', 'loop', 'parallel', 'saga', 'loop', 'parallel', 'saga', 'if', 'saga'] as const;
 /** How many of ten nodes at each depth hold others. */
 const HOLDING = [7, 6, 5, 3, 3, 0];
@@ -180,9 +180,8 @@ export class Growth {
         return { kind, expires: choices.below(2) > 0 };
       case 'if': {
         const [truth, hasElse] = [choices.below(2) === 0, choices.below(2) > 0];
-        const then = this.sequence(depth + 1, truth ? times : 0);
-        // oxlint-disable-next-line unicorn/no-thenable -- a shape is never awaited
-        return { kind, truth, then, otherwise: hasElse ? this.sequence(depth + 1, truth ? 0 : times) : null };
+        const whenTrue = this.sequence(depth + 1, truth ? times : 0);
+        return { kind, truth, whenTrue, otherwise: hasElse ? this.sequence(depth + 1, truth ? 0 : times) : null };
       }
       case 'parallel': {
         const branches = Array.from({ length: 2 + choices.below(2) }, () => this.sequence(depth + 1, times));

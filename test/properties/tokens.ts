@@ -3,8 +3,8 @@ import { isInstanceTerminal } from '../../lib/model/workflow-instance';
 import type { Cursor } from '../../lib/workflows/execution/cursor';
 import { positionText } from '../../lib/workflows/execution/position';
 import type { WorkflowState } from '../../lib/workflows/execution/workflow-state';
-import { bodyScope, isBelow } from './audit';
 import { type ModelStore, placeOf } from './model-store';
+import { bodyScope, isBelow } from './oracle';
 
 /** What is open according to the store is what is open according to the cursor, one thing in each open sequence. */
 export function checkTokens({ state, cursor }: WorkflowState, store: ModelStore): void {

@@ -1,6 +1,6 @@
 import { types as inspect } from 'node:util';
 import { define, isAtom } from './copy-document';
-import { isSame } from './same-value';
+import { haveOneType, isSame } from './same-value';
 
 type Properties = Readonly<Record<string, unknown>>;
 
@@ -15,8 +15,8 @@ type Properties = Readonly<Record<string, unknown>>;
  */
 export function mergeDocument(before: unknown, after: unknown, stored: unknown): unknown {
   if (Object.is(before, after)) return stored;
-  if (isRecord(before) && isRecord(after) && isRecord(stored) && haveOneType(before, after, stored)) {
-    return mergeRecords(before, after, stored);
+  if (isRecord(before) && isRecord(after) && isRecord(stored)) {
+    if (haveOneType(before, after) && haveOneType(after, stored)) return mergeRecords(before, after, stored);
   }
   return isSame(before, after) ? stored : after;
 }
@@ -59,9 +59,4 @@ function has(object: Properties, key: string): boolean {
 function isRecord(value: unknown): value is Properties {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return !(inspect.isMap(value) || inspect.isSet(value) || isAtom(value));
-}
-
-function haveOneType(...records: readonly Properties[]): boolean {
-  const [first, ...others] = records.map((record) => Object.getPrototypeOf(record) as unknown);
-  return others.every((prototype) => prototype === first);
 }
